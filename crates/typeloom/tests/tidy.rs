@@ -38,6 +38,28 @@ fn every_lint_exception_has_a_reason() {
     none("lints silenced without a reason", &found);
 }
 
+/// The longest line of prose, in characters.
+const MAX_PROSE: usize = 140;
+
+#[test]
+fn lines_of_documents_fit_on_a_screen() {
+    let mut found = Vec::new();
+    for path in files("", "md") {
+        let mut is_code = false;
+        for (at, line) in read(&path).lines().enumerate() {
+            let start = line.trim_start();
+            is_code ^= start.starts_with("```");
+            // Tables, recorded output, pictures and commands in code spans have no place to break them.
+            let is_whole = ["|", "![", "`"].iter().any(|mark| start.starts_with(mark));
+            let is_prose = !is_code && !is_whole && !line.starts_with("    ");
+            if is_prose && line.chars().count() > MAX_PROSE {
+                found.push(format!("{}:{}", shown(&path), at + 1));
+            }
+        }
+    }
+    none("lines of documents of more than 140 characters", &found);
+}
+
 /// The files that may contain `unsafe`: see the invariants in `ARCHITECTURE.md`.
 const UNSAFE: &[&str] = &[
     "crates/io/src/files.rs",
