@@ -32,6 +32,7 @@ def loaded(name: str) -> ModuleType:
 notes = loaded("notes")
 publish = loaded("publish")
 api = loaded("api")
+install = loaded("install")
 
 MANIFEST = '[workspace]\n\n[workspace.package]\nversion = "0.2.0"\n\n[profile.dev]\n'
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 0.2.0 (2026-01-31)\n\n### Part\n\n- New.\n\n## 0.1.0\n\n- Old.\n"
@@ -245,3 +246,36 @@ def found(pattern: str, text: str) -> str:
     match = re.search(pattern, text, re.MULTILINE)
     assert match is not None, pattern
     return match.group(1)
+
+
+def test_the_documents_install_the_version_of_the_workspace_and_lead_to_one_page() -> None:
+    assert install.problems(ROOT) == []
+    version = notes.workspace_version((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    page = (ROOT / install.PAGE).read_text(encoding="utf-8")
+    assert {pin.group(2) for pin in install.PIN.finditer(page)} == {version}
+    assert install.STATE.search(page)
+
+
+def test_a_release_replaces_the_note_that_there_is_none(tmp_path: Path) -> None:
+    for path in install.documents(ROOT):
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    changed = {path.relative_to(tmp_path).as_posix() for path in install.write(tmp_path, "7.8.9")}
+    assert {"README.md", install.PAGE, "docs/ci-recipes.md"} <= changed
+    page = (tmp_path / install.PAGE).read_text(encoding="utf-8")
+    assert "No release is published" not in page and "Version 7.8.9 is published" in page
+    assert install.problems(tmp_path) == []
+    assert install.write(tmp_path, "7.9.0")
+    assert "Version 7.9.0 is published" in (tmp_path / install.PAGE).read_text(encoding="utf-8")
+
+
+def test_a_line_that_installs_a_release_leads_to_the_page(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / install.PAGE).write_text("pip install typeloom==0.1.0\n")
+    (tmp_path / "README.md").write_text("pip install typeloom\n")
+    (tmp_path / "docs" / "a.md").write_text("[install](install.md): typeloom/typeloom@v0.2.0\n")
+    assert install.problems(tmp_path) == [
+        "README.md: installs typeloom from a registry, and has no link to `docs/install.md`",
+        "docs/a.md: `typeloom/typeloom@v0.2.0` is not of the version in `docs/install.md`",
+    ]

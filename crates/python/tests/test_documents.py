@@ -70,3 +70,17 @@ def test_a_document_works_as_written(name: str, tmp_path: Path, monkeypatch: pyt
         elif language == "text" and output is not None:
             assert output.strip() == code.strip(), where
             output = None
+
+
+def test_the_program_of_the_readme_prints_what_it_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = DOCUMENTS.parent
+    (program,) = re.findall(r"^```python\n(.*?)^```$", (root / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "decoder.onnx").write_bytes((root / "models" / "decoder.onnx").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "README.md", "exec"), {})
+    (stated,) = re.findall(r"# (float\[.*)$", program, re.MULTILINE)
+    assert capsys.readouterr().out == f"{stated}\n"
+    assert (tmp_path / "typed.onnx").is_file()

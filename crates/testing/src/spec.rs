@@ -1,4 +1,5 @@
-//! Executes the reference manual: the fenced blocks of `spec/**/*.md` and `docs/start/*.md` are tests.
+//! Executes the reference manual: the fenced blocks of `README.md`, `spec/**/*.md` and `docs/start/*.md` are
+//! tests.
 //!
 //! A document is prose with fences. A fence is a statement in a notation that a reader understands without
 //! the runner. The runner checks whether it is true:
@@ -48,15 +49,15 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
-/// The folders of the manual: the reference, and the first steps.
-const DOCUMENTS: [&str; 2] = ["spec", "docs/start"];
+/// The documents of the manual, or folders of them: the reference, and the first steps.
+const DOCUMENTS: [&str; 3] = ["README.md", "spec", "docs/start"];
 
 /// The documents to run.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// The folder that file names start from, and in which commands run.
     pub repository: PathBuf,
-    /// The folders with the documents, below it.
+    /// The documents below it, and folders of them.
     pub documents: Vec<PathBuf>,
     /// The `typeloom` command.
     pub command: PathBuf,

@@ -209,6 +209,37 @@ fn dependencies_follow_the_code_map() {
 }
 
 #[test]
+fn the_checker_is_the_six_crates_that_the_code_map_names() {
+    let all = manifest::all();
+    let mut linked = vec!["ops"];
+    let mut at = 0;
+    while let Some(folder) = linked.get(at).copied() {
+        let manifest = all.iter().find(|manifest| manifest.folder == folder).expect("the crate exists");
+        for below in inner(manifest, &all) {
+            if !linked.contains(&below) {
+                linked.push(below);
+            }
+        }
+        at += 1;
+    }
+    linked.sort_by_key(|folder| position(folder));
+    let sentence = format!("The checker is these six crates: `{}` and `ops`.", linked[..5].join("`, `"));
+    assert_eq!(linked.len(), 6, "{linked:?}");
+    assert!(read(&root().join("ARCHITECTURE.md")).contains(&sentence), "`ARCHITECTURE.md`: {sentence}");
+}
+
+#[test]
+fn every_dependency_has_a_reason() {
+    let page = read(&root().join("docs/dependencies.md"));
+    let mut missing = Vec::new();
+    for manifest in manifest::all() {
+        let outer = manifest.dependencies.into_iter().filter(|name| !name.starts_with("typeloom"));
+        missing.extend(outer.filter(|name| !page.contains(&format!("`{name}`"))));
+    }
+    none("dependencies that `docs/dependencies.md` does not list", &missing);
+}
+
+#[test]
 fn faces_import_the_facade_and_the_check_of_a_file() {
     let all = manifest::all();
     let mut found = Vec::new();

@@ -60,6 +60,30 @@ fn lines_of_documents_fit_on_a_screen() {
     none("lines of documents of more than 140 characters", &found);
 }
 
+#[test]
+fn first_pages_are_short() {
+    // Words as `wc -w` counts them, with those of code and tables.
+    let words = read(&root().join("README.md")).split_whitespace().count();
+    assert!(words <= 700, "`README.md` has {words} words, more than 700");
+    let lines = read(&root().join("docs/speed.md")).lines().count();
+    assert!(lines <= 120, "`docs/speed.md` has {lines} lines, more than 120");
+}
+
+#[test]
+fn figures_of_speed_are_recorded() {
+    let results: String = files("bench/results", "md").iter().map(|path| read(path)).collect();
+    let page = read(&root().join("docs/speed.md"));
+    let is_figure = |word: &&str| word.replace([',', '.'], "").parse::<u64>().is_ok();
+    let words = page.lines().filter(|line| line.starts_with('|')).flat_map(str::split_whitespace);
+    let figures: Vec<&str> = words.map(|word| word.trim_end_matches(',')).filter(is_figure).collect();
+    assert!(figures.len() > 50, "only {} figures were read", figures.len());
+    let unknown = figures.iter().filter(|figure| !results.contains(**figure));
+    none(
+        "figures of `docs/speed.md` that no recorded result has",
+        &unknown.map(|it| (*it).to_owned()).collect::<Vec<_>>(),
+    );
+}
+
 /// The files that may contain `unsafe`: see the invariants in `ARCHITECTURE.md`.
 const UNSAFE: &[&str] = &[
     "crates/io/src/files.rs",

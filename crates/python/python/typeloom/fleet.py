@@ -226,7 +226,7 @@ def check(
         uris: paths and URLs of models, globs and folders. A folder means all files ``*.onnx`` in it and in the folders in
             it; the URL of a folder ends in ``/``. In globs, ``*`` and ``?`` do not match ``/``, and ``**`` matches any number
             of folders. A model that several of these name is checked once.
-        engine: ``threads``, or ``ray`` for a Ray cluster (``pip install typeloom[ray]``). Ray connects to the cluster of
+        engine: ``threads``, or ``ray`` for a Ray cluster (the extra ``ray``). Ray connects to the cluster of
             ``ray.init``, or starts on this machine. Workers need access to the same paths and stores, and their own
             environment variables.
         workers: number of threads, or of Ray tasks at a time. By default one for each processor; four, up to 32, if there
@@ -573,7 +573,7 @@ def _ray(models: Sequence[tuple[int, str]], checker: _Check, workers: int | None
         data: Any = import_module("ray.data")
         exceptions: Any = import_module("ray.exceptions")
     except ImportError as error:
-        raise ImportError("the engine `ray` needs `pip install typeloom[ray]`") from error
+        raise ImportError("the engine `ray` needs the package Ray Data: `pip install 'ray[data]' pyarrow`") from error
     if not ray.is_initialized():
         ray.init(include_dashboard=False, log_to_driver=False)
     parallel = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)

@@ -13,7 +13,7 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Parser, Tag, TagEnd};
 use crate::spec::kinds::Kind;
 
 /// Languages of fences without statements.
-const IGNORED: [&str; 7] = ["text", "sh", "rust", "python", "json", "toml", "markdown"];
+const IGNORED: [&str; 8] = ["text", "sh", "rust", "python", "json", "toml", "yaml", "markdown"];
 
 /// A document with the fences that are statements.
 #[derive(Clone, Debug)]
@@ -58,20 +58,20 @@ pub struct Malformed {
 }
 
 impl Document {
-    /// Every document in a folder of a repository and below, in the order of their names.
+    /// A document of a repository, or every document in a folder and below, in the order of their names.
     pub fn all(repository: &Path, folder: &Path) -> Vec<Result<Self, Malformed>> {
+        let path = repository.join(folder);
+        if path.is_file() {
+            let text = std::fs::read_to_string(path).map_err(|error| unreadable(folder, &error));
+            return vec![text.map(|text| Self::read(folder, Path::new(""), &text))];
+        }
         let mut files = Vec::new();
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
-            let unreadable = |error: std::io::Error| Malformed {
-                file: folder.clone(),
-                line: 0,
-                message: error.to_string(),
-            };
             let entries = match std::fs::read_dir(repository.join(&folder)) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    files.push((folder.clone(), Err(unreadable(error))));
+                    files.push((folder.clone(), Err(unreadable(&folder, &error))));
                     continue;
                 }
             };
@@ -80,7 +80,8 @@ impl Document {
                 if entry.path().is_dir() {
                     open.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "md") {
-                    let text = std::fs::read_to_string(entry.path()).map_err(unreadable);
+                    let text =
+                        std::fs::read_to_string(entry.path()).map_err(|error| unreadable(&folder, &error));
                     files.push((path, text));
                 }
             }
@@ -157,6 +158,10 @@ impl Document {
     fn complain(&mut self, line: usize, message: String) {
         self.malformed.push(Malformed { file: self.file.clone(), line, message });
     }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Malformed {
+    Malformed { file: file.to_owned(), line: 0, message: error.to_string() }
 }
 
 fn unknown_kind(info: &str) -> String {
