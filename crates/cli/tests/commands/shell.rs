@@ -112,15 +112,34 @@ fn a_page_is_printed_by_the_name_of_its_command() {
     );
 }
 
+/// The commands below a heading of a help page.
+fn below(help: &str, heading: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.is_empty());
+    lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_of_commands_has_the_rows_of_the_help() {
+    let folder = Folder::new("rows");
+    let help = folder.run(&["--help"]).out;
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/command.md");
+    let page = std::fs::read_to_string(page).expect("the page exists");
+    for heading in ["Commands", "More commands"] {
+        let (_, section) = page.split_once(&format!("\n## {heading}\n")).expect("the page has the heading");
+        let (section, _) = section.split_once("\n## ").expect("another heading follows");
+        let rows =
+            section.lines().filter_map(|line| line.strip_prefix("| `typeloom ")?.split([' ', '`']).next());
+        let mut rows: Vec<&str> = rows.collect();
+        rows.dedup();
+        assert_eq!(rows, below(&help, &format!("{heading}:")), "`docs/command.md`, {heading}");
+    }
+}
+
 #[test]
 fn the_help_begins_with_nine_commands() {
     let folder = Folder::new("help");
     let help = folder.run(&["--help"]).out;
-    let names = |heading: &str| -> Vec<String> {
-        let lines =
-            help.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.is_empty());
-        lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
-    };
+    let names = |heading: &str| below(&help, heading);
     let first = ["check", "infer", "explain", "fix", "view", "describe", "diff", "run", "registry"];
     assert_eq!(names("Commands:"), first);
     let more = names("More commands:");
