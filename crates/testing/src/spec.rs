@@ -1,4 +1,4 @@
-//! Executes the reference manual: the fenced blocks of `spec/**/*.md` and `docs/start/*.md` are tests.
+//! Executes the reference manual: the fenced blocks of `spec/`, `docs/start/` and `docs/how-to/` are tests.
 //!
 //! A document is prose with fences. A fence is a statement in a notation that a reader understands without
 //! the runner. The runner checks whether it is true:
@@ -48,8 +48,8 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
-/// The folders of the manual: the reference, and the first steps.
-const DOCUMENTS: [&str; 2] = ["spec", "docs/start"];
+/// The folders of the manual: the reference, the first steps, and pages for one situation each.
+const DOCUMENTS: [&str; 3] = ["spec", "docs/start", "docs/how-to"];
 
 /// The documents to run.
 #[derive(Clone, Debug)]
