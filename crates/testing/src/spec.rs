@@ -1,4 +1,5 @@
-//! Executes the reference manual: the fenced blocks of `spec/`, `docs/start/` and `docs/how-to/` are tests.
+//! Executes the reference manual: the fenced blocks of `spec/`, `docs/start/`, `docs/how-to/` and
+//! `docs/types.md` are tests.
 //!
 //! A document is prose with fences. A fence is a statement in a notation that a reader understands without
 //! the runner. The runner checks whether it is true:
@@ -48,15 +49,15 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
-/// The folders of the manual: the reference, the first steps, and pages for one situation each.
-const DOCUMENTS: [&str; 3] = ["spec", "docs/start", "docs/how-to"];
+/// The manual: the reference, the first steps, pages for one situation each, and the notation of types.
+const DOCUMENTS: [&str; 4] = ["spec", "docs/start", "docs/how-to", "docs/types.md"];
 
 /// The documents to run.
 #[derive(Clone, Debug)]
 pub struct Suite {
     /// The folder that file names start from, and in which commands run.
     pub repository: PathBuf,
-    /// The folders with the documents, below it.
+    /// The documents, and the folders with documents, below it.
     pub documents: Vec<PathBuf>,
     /// The `typeloom` command.
     pub command: PathBuf,

@@ -23,8 +23,7 @@ use crate::state::constants::Data;
 pub(super) const ONE_NAME: &str = "in PyTorch, one name in `dynamic_axes`, or one `Dim` in `dynamic_shapes`";
 
 /// How an axis gets a number.
-pub(super) const NOT_DYNAMIC: &str =
-    "in PyTorch, leave the axis out of `dynamic_axes` or `dynamic_shapes`";
+pub(super) const NOT_DYNAMIC: &str = "in PyTorch, leave the axis out of `dynamic_axes` or `dynamic_shapes`";
 
 /// The place of a constant in the equation of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -58,8 +58,17 @@ pub struct Malformed {
 }
 
 impl Document {
-    /// Every document in a folder of a repository and below, in the order of their names.
+    /// Every document in a folder of a repository and below, in the order of their names; or a single one.
     pub fn all(repository: &Path, folder: &Path) -> Vec<Result<Self, Malformed>> {
+        if repository.join(folder).is_file() {
+            let text = std::fs::read_to_string(repository.join(folder));
+            let unreadable = |error: std::io::Error| Malformed {
+                file: folder.to_owned(),
+                line: 0,
+                message: error.to_string(),
+            };
+            return vec![text.map(|text| Self::read(folder, Path::new(""), &text)).map_err(unreadable)];
+        }
         let mut files = Vec::new();
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {

@@ -40,10 +40,8 @@ impl Scope<'_, '_> {
     fn restriction_help(&mut self, conditions: &[Condition], equation: &Equation) -> Option<String> {
         let dims = &self.core.dims;
         let is_of_names = |condition: &Condition| {
-            let relates = matches!(
-                condition.relation,
-                Relation::Equal | Relation::OneOrEqual | Relation::Broadcast
-            );
+            let relates =
+                matches!(condition.relation, Relation::Equal | Relation::OneOrEqual | Relation::Broadcast);
             relates && [condition.left, condition.right].iter().all(|side| dims.as_symbol(*side).is_some())
         };
         if conditions.iter().all(is_of_names) {
