@@ -282,7 +282,12 @@ def entries(title: str, body: str) -> list[str]:
 
 def heading(title: str, level: int) -> str:
     """A heading with an anchor of its own: those of `diff` and `Diff` differ in case only."""
-    return f"{'#' * level} `{title}` {{#{title}}}"
+    return f"{'#' * level} `{title}` {{#{anchor(title)}}}"
+
+
+def anchor(title: str) -> str:
+    """The anchor of a name: underscores at both ends would be emphasis."""
+    return title.strip("_")
 
 
 def block(title: str, shown: str, text: str, level: int) -> list[str]:
@@ -317,7 +322,7 @@ def section(module: str, name: str) -> list[str]:
     for other in modules():
         if home == other != module and name in exported(other):
             see = f"{other.removeprefix('typeloom.')}.{name}"
-            return [heading(title, 3), "", f"See [`{see}`](#{see}).", ""]
+            return [heading(title, 3), "", f"See [`{see}`](#{anchor(see)}).", ""]
     lines = block(title, signature(home, name, item), text, 3)
     if isinstance(item, ast.ClassDef):
         for member in item.body:
@@ -345,7 +350,7 @@ def linked(lines: list[str]) -> list[str]:
         if not is_code and not line.startswith(("#", "```")):
             line = re.sub(
                 r"(?<![`\[*])`(?:typeloom\.|tl\.)?([\w.]+)`(?!`|\])",
-                lambda name: f"[{name.group()}](#{name.group(1)})" if name.group(1) in headings else name.group(),
+                lambda name: f"[{name.group()}](#{anchor(name.group(1))})" if name.group(1) in headings else name.group(),
                 line,
             )
         out.append(line)
