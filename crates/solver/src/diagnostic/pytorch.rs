@@ -15,6 +15,7 @@
 use typeloom_dim::DimId;
 
 use super::Scope;
+use crate::program::ValueId;
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
 use crate::state::constants::Data;
@@ -48,12 +49,24 @@ impl Scope<'_, '_> {
                 Some(if is_table { Baked::Table } else { Baked::Weight })
             }
         };
-        place(right).or_else(|| place(left))
+        place(right).or_else(|| place(left)).or_else(|| self.has_target(equation).then_some(Baked::Element))
+    }
+
+    /// Whether the node is a `Reshape` whose target has numbers. With -1 among them, the extents of an equation
+    /// are those of the data.
+    fn has_target(&self, equation: &Equation) -> bool {
+        let target = self.body().inputs(self.body().first_step(equation.step)).get(1).copied().flatten();
+        self.body().op_name(equation.step) == "Reshape"
+            && target.is_some_and(|target| self.is_of_numbers(target))
     }
 
     /// Whether an extent is computed from an input with known integers.
     fn has_numbers(&self, equation: &Equation, side: Extent) -> bool {
-        let Some(value) = self.value(equation.step, side.port) else { return false };
+        self.value(equation.step, side.port).is_some_and(|value| self.is_of_numbers(value))
+    }
+
+    /// Whether a value has known integers among its elements.
+    fn is_of_numbers(&self, value: ValueId) -> bool {
         let ints = self.core.data_of(self.frame, value).and_then(Data::as_ints);
         ints.is_some_and(|ints| ints.items.iter().any(|item| self.core.dims.as_constant(*item).is_some()))
     }

@@ -47,6 +47,11 @@ impl Scope<'_, '_> {
         if conditions.iter().all(is_of_names) {
             return Some(format!("give both dims one name if they are meant to be equal: {ONE_NAME}"));
         }
+        let has_number =
+            |it: &Condition| [it.left, it.right].iter().any(|side| dims.as_constant(*side).is_some());
+        if !conditions.iter().any(has_number) {
+            return None;
+        }
         match self.without_constant(equation, None) {
             cause if cause.is_empty() => None,
             cause => Some(format!("for other values, export the model without the constant{cause}")),
