@@ -26,10 +26,8 @@
 pub mod passes;
 pub mod slots;
 
-/// The page on modules, whose programs are tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/modules.md")]
-pub struct Page;
+mod tests;
 
 /// Compiled programs, and the error of loading one.
 ///
