@@ -1,7 +1,7 @@
 """The reference of the Python package, from the docstrings in its sources.
 
 Each object has one section: its signature with types, and its docstring as Markdown. The names of `typeloom` are in the groups of
-[`GROUPS`], `check` first; the public modules follow, each in the order of its `__all__`. The sources are parsed and not imported, so
+`GROUPS`, `check` first; the public modules follow, each in the order of its `__all__`. The sources are parsed and not imported, so
 that the site is built without the package.
 """
 
@@ -301,7 +301,9 @@ def alias(module: str, name: str, title: str) -> list[str]:
         return block(title, *CONSTANTS[name], 3)
     body = source(module).body
     for statement, text in zip(body, body[1:], strict=False):
-        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) == name and isinstance(text, ast.Expr):
+        if not isinstance(statement, ast.AnnAssign) or statement.value is None or not isinstance(text, ast.Expr):
+            continue
+        if ast.unparse(statement.target) == name:
             definition = textwrap.fill(f"{name} = {ast.unparse(statement.value)}", WIDTH, subsequent_indent="    ")
             return block(title, definition, str(ast.literal_eval(text.value)), 3)
     origin = imported(module, name)
