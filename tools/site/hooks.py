@@ -53,7 +53,7 @@ LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 #: The first line of a fence.
 FENCE = re.compile(r"^(`{3,})(\S.*)?$")
 #: The highlighted languages; the text of other fences is shown as it is.
-LANGUAGES = {"console", "json", "python", "rust", "sh", "toml", "yaml", "groovy", "c", "markdown"}
+LANGUAGES = {"console", "json", "pycon", "python", "rust", "sh", "toml", "yaml", "groovy", "c", "markdown"}
 
 
 def documents() -> list[str]:

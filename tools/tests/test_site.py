@@ -80,16 +80,53 @@ def test_fences_in_fences_stay_text() -> None:
     assert text == "````markdown\n```snapshot\nx\n```\n````\n"
 
 
-def test_the_reference_has_a_section_for_every_public_function_and_class() -> None:
+def sections(text: str) -> list[str]:
+    """The names with a section in the reference, in order."""
+    return re.findall(r"^###+ `([^`]+)` \{#", text, re.MULTILINE)
+
+
+def test_the_reference_has_one_section_for_each_public_name_and_check_is_first() -> None:
     reference = hooks.python_reference
     text = reference.page()
-    assert "### `infer(model, " in text and "#### `Report.raise_for_errors()`" in text and "### `Idx`" in text
-    for module in reference.modules():
-        # Other names are constants and modules.
-        named = [name for name in reference.exported(module) if name[0].islower() or name.title() == name]
-        described = [name for name in named if re.search(rf"^### `{name}[(`]", text, re.MULTILINE)]
-        constants = {"C", "fleet", "onnx", "pool", "registry", "term", "testing", "types", "typing", "checker", "shape_inference"}
-        assert set(named) - set(described) <= constants, module
+    found = sections(text)
+    assert found[:3] == ["check", "Report", "Report.ok"]
+    assert found.index("infer") < found.index("fix") < found.index("Session") < found.index("registry.Registry")
+    assert len(set(found)) == len(found)
+    submodules = {module.split(".")[1] for module in reference.modules()[1:]}
+    names = reference.exported("typeloom")
+    assert {name for name in names if name not in found} == submodules & set(names)
+    for module in reference.modules()[1:]:
+        assert text.count(f"## `{module}`\n") == 1
+        prefix = module.removeprefix("typeloom.")
+        described = {name for name in reference.exported(module) if f"{prefix}.{name}" in found}
+        assert set(reference.exported(module)) - described <= {"C", "DEFAULT_CONTEXT", "LEXICAL_SCOPE_CONTEXT", "MAXIMUM_PROTOBUF"}
+
+
+def test_the_reference_has_signatures_with_types_and_no_marks_of_docstrings() -> None:
+    text = hooks.python_reference.page()
+    assert "    assume: Mapping[str, DimLike] | None = None,\n" in text and "Report.diagnostics: list[Diagnostic]\n" in text
+    assert "_core." not in text and "_Path" not in text
+    assert "- **`assume`**: replacements of symbols" in text and "- [`ModelError`](#ModelError): the model has errors." in text
+    assert not re.search(r"^\s*(Args|Returns|Raises|Attributes|Examples?):$|^::$", text, re.MULTILINE)
+    # Examples are in fences.
+    is_code = False
+    for line in text.split("\n"):
+        is_code ^= line.startswith("```")
+        assert is_code or not line.startswith((">>>", "...")), line
+
+
+def test_public_functions_document_arguments_results_and_errors_with_an_example() -> None:
+    import ast
+
+    reference = hooks.python_reference
+    for name in reference.exported("typeloom"):
+        found = reference.find("typeloom", name)
+        if found is None or not isinstance(found[1], ast.FunctionDef):
+            continue
+        text = ast.get_docstring(found[1]) or ""
+        has_arguments = bool(reference.parameters(found[1].args, bound=False))
+        wanted = [">>> "] + (["Args:", "Raises:"] if has_arguments else [])
+        assert all(part in text for part in wanted), name
 
 
 def test_a_link_to_the_sources_of_the_package_leads_to_the_reference() -> None:

@@ -1,4 +1,4 @@
-"""The programs in `docs/python` and `docs/start/python.md` run and print what the documents show.
+"""The programs in `docs/python`, `docs/start/python.md` and `docs/how-to/my-own-operators.md` run and print what they show.
 
 Blocks of ``python`` in one document run in order in one namespace and an empty folder; a block of ``text`` directly after one
 is its output. Blocks of ``sh`` that begin with ``typeloom`` run as commands.
@@ -28,7 +28,7 @@ NEEDS = {"python/recipes.md": ["onnx", "onnx_ir", "onnxruntime", "onnxscript", "
 
 def documents() -> list[str]:
     """The documents with programs."""
-    paths = [*DOCUMENTS.glob("python/*.md"), DOCUMENTS / "start" / "python.md"]
+    paths = [*DOCUMENTS.glob("python/*.md"), DOCUMENTS / "start" / "python.md", DOCUMENTS / "how-to" / "my-own-operators.md"]
     with_programs = (path for path in paths if "```python" in path.read_text(encoding="utf-8"))
     return sorted(path.relative_to(DOCUMENTS).as_posix() for path in with_programs)
 

@@ -37,6 +37,7 @@ mod location;
 mod loss;
 mod node;
 mod ports;
+mod pytorch;
 mod scope;
 mod shapes;
 mod source;

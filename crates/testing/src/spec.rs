@@ -1,5 +1,5 @@
-//! Executes the reference manual: the fenced blocks of `README.md`, `spec/**/*.md` and `docs/start/*.md` are
-//! tests.
+//! Executes the manual: the fenced blocks of `README.md`, `spec/`, `docs/start/`, `docs/how-to/` and
+//! `docs/types.md` are tests.
 //!
 //! A document is prose with fences. A fence is a statement in a notation that a reader understands without
 //! the runner. The runner checks whether it is true:
@@ -49,8 +49,9 @@ use bless::Edit;
 use document::{Document, Fence, Malformed};
 use kinds::Context;
 
-/// The documents of the manual, or folders of them: the reference, and the first steps.
-const DOCUMENTS: [&str; 3] = ["README.md", "spec", "docs/start"];
+/// The documents of the manual, or folders of them: the reference, the first steps, pages for one situation
+/// each, and the notation of types.
+const DOCUMENTS: [&str; 5] = ["README.md", "spec", "docs/start", "docs/how-to", "docs/types.md"];
 
 /// The documents to run.
 #[derive(Clone, Debug)]

@@ -26,6 +26,9 @@
 pub mod passes;
 pub mod slots;
 
+#[cfg(doctest)]
+mod tests;
+
 /// Compiled programs, and the error of loading one.
 ///
 /// ```

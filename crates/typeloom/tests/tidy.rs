@@ -84,6 +84,33 @@ fn figures_of_speed_are_recorded() {
     );
 }
 
+/// Maximum number of lines of a page for one situation.
+const MAX_HOW_TO: usize = 100;
+
+/// Pages with more lines begin with a section that shows the most frequent use.
+const MAX_WITHOUT_SUMMARY: usize = 150;
+
+/// The title of that section, and the lines in which it begins.
+const SUMMARY: (&str, usize) = ("## In short", 25);
+
+#[test]
+fn pages_begin_with_what_readers_need_most() {
+    let pages = files("docs", "md").into_iter().map(|path| (shown(&path), read(&path)));
+    let pages: Vec<(String, String)> = pages.filter(|(name, _)| !name.contains("decisions/")).collect();
+    let is_how_to = |name: &str| name.starts_with("docs/how-to/");
+    assert_eq!(pages.iter().filter(|(name, _)| is_how_to(name)).count(), 6, "a page for each situation");
+    let long = pages.iter().filter(|(name, text)| is_how_to(name) && text.lines().count() > MAX_HOW_TO);
+    none(
+        "pages for one situation of more than 100 lines",
+        &long.map(|(name, _)| name.clone()).collect::<Vec<_>>(),
+    );
+    let bare = pages.iter().filter(|(_, text)| {
+        text.lines().count() > MAX_WITHOUT_SUMMARY
+            && !text.lines().take(SUMMARY.1).any(|line| line == SUMMARY.0)
+    });
+    none("long pages without a section `In short`", &bare.map(|(name, _)| name.clone()).collect::<Vec<_>>());
+}
+
 /// The files that may contain `unsafe`: see the invariants in `ARCHITECTURE.md`.
 const UNSAFE: &[&str] = &[
     "crates/io/src/files.rs",

@@ -217,6 +217,9 @@ def targets() -> list[str]:
     >>> import typeloom as tl
     >>> tl.targets()
     ['onnxruntime-1.31', 'onnxruntime-1.24']
+
+    Returns:
+        The names, for the argument ``targets`` of `check`.
     """
     return _core.targets()
 
@@ -237,7 +240,24 @@ def infer(
     >>> tl.infer('''<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Neg(x) }''')
     {'x': Type('float[N]'), 'y': Type('float[N]')}
 
-    A model with errors has types too, as far as they are known. For the other arguments see `check`.
+    A model with errors has types too, as far as they are known.
+
+    Args:
+        model: the model.
+        strict: values without a proven type and unknown operators are errors.
+        seeds: types of values of the main graph, by name.
+        assume: replacements of symbols.
+        merge_symbols: treat symbols that the graph requires to be equal as one.
+        operators: operators of other domains.
+        external_data_dir: the folder of the files of external tensors; that of the model by default.
+
+    Returns:
+        The types by name: the values of ``check(model).values``.
+
+    Raises:
+        OSError: the file cannot be read.
+        TypeloomError: a seed is no type, or names no value.
+        TypeError: the object is no model.
     """
     report = check(
         model,
@@ -315,8 +335,16 @@ def strip(model: Any, *, output: _Path | None = None) -> Any:
     >>> tl.strip(tl.annotate(text)) == tl.annotate(text).model
     False
 
+    Args:
+        model: the model.
+        output: a file for the result.
+
     Returns:
         The model in the form of the argument; bytes for a path. ``strip(annotate(model))`` equals the model byte for byte.
+
+    Raises:
+        OSError: the file cannot be read or written.
+        TypeloomError: the bytes are no model.
     """
     form = form_of(model)
     return _result(form, _core.strip(form.model), [], output)
@@ -477,10 +505,21 @@ def describe(
     >>> interface.symbols
     ['N']
 
-    For the arguments see `check`.
+    Args:
+        model: the model.
+        strict: values without a proven type and unknown operators are errors.
+        seeds: types of values of the main graph, by name.
+        assume: replacements of symbols.
+        merge_symbols: treat symbols that the graph requires to be equal as one.
+        operators: operators of other domains.
+        external_data_dir: the folder of the files of external tensors; that of the model by default.
+
+    Returns:
+        The interface, which is independent of the names of inner values and of the weights.
 
     Raises:
         ModelError: the model has errors.
+        OSError: the file cannot be read.
     """
     form = form_of(model)
     settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
@@ -515,6 +554,9 @@ def diff(
             expected; ``full``: both.
         by_name: callers bind by name alone, so that the order of inputs and outputs does not matter.
         operators: operators of other domains.
+
+    Returns:
+        The differences; true if the new model is compatible.
 
     Raises:
         ModelError: a model has errors.
@@ -571,10 +613,20 @@ def explain(
     >>> "dims" in tl.explain("dim-mismatch")
     True
 
-    For the other arguments see `check`.
+    Args:
+        subject: a model, or a code such as ``dim-mismatch`` if `value` is missing.
+        value: the name of a value of the model.
+        operators: operators of other domains.
+        seeds: types of values of the main graph, by name.
+        assume: replacements of symbols.
+        external_data_dir: the folder of the files of external tensors; that of the model by default.
+
+    Returns:
+        The text, which is also data: `Explanation.raw`.
 
     Raises:
         TypeloomError: there is no such value or code.
+        TypeError: the subject is no text, and there is no `value`.
     """
     if value is None:
         if not isinstance(subject, str):
@@ -614,9 +666,14 @@ def view(
     ... g (float[N] x, double[N] w) => (y) { y = Mul(x, w) }''')
     <View of <text>: 1 node, 1 error>
 
-    With ``new``, the page shows both models, and the added, removed and changed nodes and types.
+    Args:
+        model: the model.
+        new: another version of the model. The page then shows both, and the added, removed and changed nodes and types.
 
-    The page has the problems that `check` reports. For the arguments see `check`.
+    The page has the problems that `check` reports. For the other arguments see `check`.
+
+    Returns:
+        The page, which `View.save` writes.
 
     Raises:
         OSError: the file cannot be read.

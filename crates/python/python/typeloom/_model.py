@@ -148,6 +148,12 @@ def model_from_text(text: str) -> bytes:
     >>> tl.infer(data)["y"]
     Type('float[2]')
 
+    Args:
+        text: a model, with its header ``<ir_version: ..., opset_import: [...]>``.
+
+    Returns:
+        The bytes of an ONNX file.
+
     Raises:
         TypeloomError: the text does not parse; the message contains the position.
     """
@@ -161,5 +167,15 @@ def model_to_text(model: ModelLike) -> str:
     >>> data = tl.model_from_text('<ir_version: 10, opset_import: ["" : 21]> g (float[2] x) => (y) { y = Relu(x) }')
     >>> "y = Relu(x)" in tl.model_to_text(data)
     True
+
+    Args:
+        model: the model.
+
+    Returns:
+        The text, which `model_from_text` reads.
+
+    Raises:
+        OSError: the file cannot be read.
+        TypeloomError: the bytes are no model.
     """
     return _core.model_to_text(form_of(model).model)

@@ -168,7 +168,7 @@ class Coverage:
         unknown_extents: with an extent that is unknown or decided by data.
         unknown_rank: of unknown rank.
         assumed: whose type depends on a declaration that could not be verified.
-        open_conditions: undecided conditions on symbols.
+        open_conditions: conditions on symbols that are neither proved nor refuted.
     """
 
     __slots__ = ("assumed", "open_conditions", "typed", "unknown_extents", "unknown_rank", "values")

@@ -2,6 +2,7 @@
 
 use typeloom_dim::DimId;
 
+use crate::diagnostic::pytorch::ONE_NAME;
 use crate::diagnostic::{Code, Diagnostic, Scope};
 use crate::solution::Equation;
 use crate::solve_error::ErrorSite;
@@ -26,7 +27,7 @@ impl Scope<'_, '_> {
             .with_notes(self.declared_note(left))
             .with_notes(self.declared_note(right))
             .with_notes(self.rule_of(site, equation))
-            .with_help("give both dims one name if they are meant to be equal")
+            .with_help(format!("give both dims one name if they are meant to be equal: {ONE_NAME}"))
     }
 }
 

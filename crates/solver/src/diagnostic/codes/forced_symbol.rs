@@ -25,6 +25,7 @@
 
 use typeloom_dim::{Condition, DimId, progression, symbols_of};
 
+use crate::diagnostic::pytorch::{Baked, NOT_DYNAMIC, ONE_NAME};
 use crate::diagnostic::{Code, Diagnostic, Scope, list, quote};
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
@@ -104,9 +105,11 @@ impl Scope<'_, '_> {
         let expression = self.declared_expression(equation, symbol);
         let other = match (&expression, by_constant) {
             (Some((declared, input, _)), _) => format!("correct {declared} in the type of {input}"),
-            (None, true) => WITHOUT.to_owned(),
-            (None, false) => "both with the symbol".to_owned(),
+            (None, true) => format!("{WITHOUT}{}", self.without_constant(equation, Some(symbol))),
+            (None, false) => format!("both with the symbol: {ONE_NAME}"),
         };
+        let is_weight = by_constant && expression.is_none() && self.baked(equation) == Some(Baked::Weight);
+        let how = if is_weight { format!(" ({NOT_DYNAMIC})") } else { String::new() };
         diagnostic
             .with_notes(origin)
             .with_notes(expression.map(|(declared, input, axis)| {
@@ -116,7 +119,7 @@ impl Scope<'_, '_> {
             .with_notes(self.rule_of(site, equation))
             .with_help(match fitting {
                 [0] => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
-                _ => format!("declare {name} as {}, or {other}", numbers(fitting)),
+                _ => format!("declare {name} as {}{how}, or {other}", numbers(fitting)),
             })
     }
 
@@ -147,7 +150,10 @@ impl Scope<'_, '_> {
                 format!("declare {}", list(&values.collect::<Vec<_>>(), "and"))
             }
         };
-        let other = if by_constant { WITHOUT } else { "both with the same symbols" };
+        let other = match by_constant {
+            true => format!("{WITHOUT}{}", self.without_constant(equation, None)),
+            false => "both with the same symbols".to_owned(),
+        };
         diagnostic
             .with_notes(origin)
             .with_notes(declared)
@@ -297,6 +303,40 @@ mod tests {
         let model = "g (float[batch, width] x) => (y) <float[2, 1] w = {1.0, 2.0}> { y = MatMul(x, w) }";
         let expected = ["error[forced-symbol]: `width` is declared free, but it can only be 2"];
         assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn the_help_names_the_pytorch_code_that_leaves_the_constant() {
+        let head = "<ir_version: 10, opset_import: [\"\": 21]>";
+        let cases = [
+            // `x.view(1, 7, 4)`
+            (
+                "g (float[1, seq, 4] x) => (y) <int64[3] to = {1, 7, 4}> { y = Reshape(x, to) }",
+                "declare `seq` as 7, or export the model without the constant: in PyTorch, write `x.shape[1]` \
+                 in `view` or `reshape`, and neither a number nor `int(x.shape[1])`",
+            ),
+            // A table of the length of the example.
+            (
+                "g (float[seq, 2] x) => (y) <float[3, 2] w = {0, 0, 0, 0, 0, 0}> { y = Add(x, w) }",
+                "declare `seq` as 1 or 3, or export the model without the constant: in PyTorch, create or slice the \
+                 tensor by `x.shape[0]`, as in `table[:x.shape[0]]`",
+            ),
+            // The weight of a layer.
+            (
+                "g (float[batch, width] x) => (y) <float[2, 1] w = {1.0, 2.0}> { y = MatMul(x, w) }",
+                "declare `width` as 2 (in PyTorch, leave the axis out of `dynamic_axes` or `dynamic_shapes`), or \
+                 export the model without the constant",
+            ),
+            // Another input without the name.
+            (
+                "g (float[N, 4] x, float[7, 4] z) => (y) { y = Concat <axis = 1> (x, z) }",
+                "declare `N` as 7, or both with the symbol: in PyTorch, one name in `dynamic_axes`, or one `Dim` in \
+                 `dynamic_shapes`",
+            ),
+        ];
+        for (model, expected) in cases {
+            assert_eq!(help(&format!("{head} {model}")), expected, "{model}");
+        }
     }
 
     #[test]

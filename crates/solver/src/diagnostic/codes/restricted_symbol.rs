@@ -1,7 +1,8 @@
 //! Diagnostic code `restricted-symbol`.
 
-use typeloom_dim::{Condition, DimId};
+use typeloom_dim::{Condition, DimId, Relation};
 
+use crate::diagnostic::pytorch::ONE_NAME;
 use crate::diagnostic::{Code, Diagnostic, Scope, declaration};
 use crate::program::ValueId;
 use crate::solution::Equation;
@@ -23,10 +24,38 @@ impl Scope<'_, '_> {
         let declared: Vec<String> =
             binding.iter().filter_map(|(symbol, _)| self.declared_note(*symbol)).collect();
         let failing = format!("it fails with {}", self.binding(binding));
-        self.equation_diagnostic(diagnostic, site, equation, "restricts the symbols")
+        let help = self.restriction_help(conditions, equation);
+        let diagnostic = self
+            .equation_diagnostic(diagnostic, site, equation, "restricts the symbols")
             .with_notes([failing])
             .with_notes(declared)
-            .with_notes(self.rule_of(site, equation))
+            .with_notes(self.rule_of(site, equation));
+        match help {
+            Some(help) => diagnostic.with_help(help),
+            None => diagnostic,
+        }
+    }
+
+    /// The repair, where the cause is known: two names of one extent, or a constant.
+    fn restriction_help(&mut self, conditions: &[Condition], equation: &Equation) -> Option<String> {
+        let dims = &self.core.dims;
+        let is_of_names = |condition: &Condition| {
+            let relates =
+                matches!(condition.relation, Relation::Equal | Relation::OneOrEqual | Relation::Broadcast);
+            relates && [condition.left, condition.right].iter().all(|side| dims.as_symbol(*side).is_some())
+        };
+        if conditions.iter().all(is_of_names) {
+            return Some(format!("give both dims one name if they are meant to be equal: {ONE_NAME}"));
+        }
+        let has_number =
+            |it: &Condition| [it.left, it.right].iter().any(|side| dims.as_constant(*side).is_some());
+        if !conditions.iter().any(has_number) {
+            return None;
+        }
+        match self.without_constant(equation, None) {
+            cause if cause.is_empty() => None,
+            cause => Some(format!("for other values, export the model without the constant{cause}")),
+        }
     }
 
     /// An unknown extent of an input has one admissible value.
@@ -51,13 +80,27 @@ impl Scope<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnostic::tests::reports;
+    use crate::diagnostic::tests::{help, reports};
 
     #[test]
     fn a_condition_on_symbols_is_reported() {
         let model = "g (float[N] x) => (y) <int64[2] to = {2, -1}> { y = Reshape(x, to) }";
         let expected = ["warning[restricted-symbol]: the model runs only where `N is divisible by 2`"];
         assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn the_help_names_the_cause() {
+        let head = "<ir_version: 10, opset_import: [\"\": 21]>";
+        let two_names = "g (float[N, 4] x, float[M, 4] y) => (z) { z = Add(x, y) }";
+        let expected = "give both dims one name if they are meant to be equal: in PyTorch, one name in \
+                        `dynamic_axes`, or one `Dim` in `dynamic_shapes`";
+        assert_eq!(help(&format!("{head} {two_names}")), expected);
+        // `x.view(-1, 7, 4)`
+        let view = "g (float[batch, seq, 4] x) => (y) <int64[3] to = {-1, 7, 4}> { y = Reshape(x, to) }";
+        let expected = "for other values, export the model without the constant: in PyTorch, write `x.shape[i]` \
+                        in `view` or `reshape`, and neither a number nor `int(x.shape[i])`";
+        assert_eq!(help(&format!("{head} {view}")), expected);
     }
 
     #[test]
