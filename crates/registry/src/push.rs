@@ -52,13 +52,14 @@ pub struct Pushed {
 pub enum Novelty {
     /// It did.
     New,
-    /// The latest version has the same bundle.
+    /// The latest version has the same content. Its names of symbols stay.
     Existing,
 }
 
 impl Registry {
     /// Pushes a version, and creates the registry and the subject if they do not exist. If the latest version
-    /// has the same bundle, that version is returned, and only settings that differ are written.
+    /// has the same types under the same labels, that version is returned, and only settings that differ are
+    /// written. The names of symbols are hints: those of the first push stay.
     ///
     /// # Errors
     /// [`RegistryError::Rejected`] if the version violates the mode of the state that it would have. After a
@@ -73,6 +74,7 @@ impl Registry {
         }
         let digest = Hash::of(&push.bundle);
         let content = self.decoded(digest, &push.bundle).map_err(RegistryError::NotABundle)?;
+        let roots = listed_roots(&content);
         self.ensure_format()?;
         let log = Log::new(self, subject);
         let mut head = log.head()?;
@@ -89,7 +91,10 @@ impl Registry {
             let is_latest = match &head {
                 Some(head) if versions > 0 => {
                     let latest = log.seek_version(Arc::clone(head), versions)?;
-                    log.version(&latest)?.bundle.digest == digest
+                    let record = log.version(&latest)?;
+                    // The bundle is read only if the record does not show a difference.
+                    record.bundle.digest == digest
+                        || (record.roots == roots && log.content(&latest)?.1.roots() == content.roots())
                 }
                 Some(_) | None => false,
             };
@@ -112,7 +117,7 @@ impl Registry {
                     None => upload.insert(self.upload(subject, digest, &push.bundle)?).clone(),
                 };
                 let (source, tool) = (push.source.clone(), push.tool.clone());
-                Change::Push(Version { bundle, roots: listed_roots(&content), size, source, tool })
+                Change::Push(Version { bundle, roots: roots.clone(), size, source, tool })
             };
             match log.append(head.as_ref(), Draft { change, state, time: push.time })? {
                 Appended::Head(head) => {
