@@ -190,8 +190,10 @@ impl Signature {
     /// The axes of each related extent as a JSON object; `None` if there are none.
     pub(crate) fn extents_object(&self) -> Option<Value> {
         let extents = self.related_extents();
-        let object = || extents.into_iter().map(|it| (it.text, Value::from(it.axes))).collect();
-        (!extents.is_empty()).then(object)
+        if extents.is_empty() {
+            return None;
+        }
+        Some(extents.into_iter().map(|it| (it.text, Value::from(it.axes))).collect())
     }
 }
 
