@@ -60,7 +60,7 @@ fn differences_from_a_version_are_in_every_format() {
     );
     let (level, _, message) = schemas::workflow_command(run("github").out.trim_end());
     assert_eq!(level, "error");
-    assert!(message.starts_with("outputs.y: float[A, 4]"), "{message}");
+    assert!(message.starts_with("outputs.y: float[N, 4]"), "{message}");
     let records = schemas::records(&run("json").out);
     let verdicts: Vec<_> = records.iter().map(|record| &record["against"]["compatible"]).collect();
     assert_eq!(verdicts, [&Value::Bool(true), &Value::Bool(false)]);

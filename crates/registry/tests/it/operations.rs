@@ -90,7 +90,7 @@ fn a_violation_is_rejected_with_paths_and_the_nearest_compatible_version() {
     };
     assert_eq!((verdict.compared, verdict.violated, verdict.nearest), (1, 1, Nearest::Version(1)));
     let text = verdict.to_string();
-    assert!(text.contains("version 2: inputs.x: double[A] -> float[A]"), "{text}");
+    assert!(text.contains("version 2: inputs.x: double[N] -> float[N]"), "{text}");
     assert!(text.contains("nearest compatible version is 1"), "{text}");
     // Nothing is written.
     assert_eq!(registry.show(&name, 9).unwrap().current.head.entry.versions, 2);
