@@ -46,7 +46,7 @@ CONST, SYMBOL, SUM, PRODUCT, FLOOR_DIV, MOD, MIN, MAX, UNKNOWN = 104, 105, 106, 
 COMMUTATIVE = (SUM, PRODUCT, MIN, MAX)
 SORTS = "TRC"
 BINDERS = (SCHEME, DECLARED)
-MAX_NAME, MAX_BINDERS = 4096, 200
+MAX_NAME, MAX_VARIABLE_NAME, MAX_BINDERS = 4096, 256, 200
 MAX_UNORDERED, MAX_NESTING, MAX_TEXT = 5, 64, 65536
 
 
@@ -163,7 +163,8 @@ class Bundle:
         self.reader = reader = Reader(data)
         if reader.take(4) != b"TLPB":
             raise Bad(0, "not a bundle: the first bytes are wrong")
-        if reader.byte() != 2:
+        version = reader.byte()
+        if version not in (2, 3):
             raise Bad(4, "the format version is not supported")
         if reader.byte() != 1:
             raise Bad(5, "the hash suite is not supported")
@@ -194,6 +195,8 @@ class Bundle:
         labels = [label.encode() for label, *_ in self.roots]
         if any(a >= b for a, b in zip(labels, labels[1:])):
             raise Bad(reader.at, "root labels are not in ascending order")
+        names_at = reader.at
+        self.names = [self.read_variable_names() if version == 3 else [] for _ in self.roots]
         end = reader.at
         if blake3(data[:end]).digest() != reader.take(32):
             raise Bad(end, "the digest at the end is not that of the bundle")
@@ -207,6 +210,35 @@ class Bundle:
         for label, item, digest, start in self.roots:
             if self.digests[item] != digest:
                 raise Bad(start, f"the digest of root `{label}` is not that of its type")
+        if version == 3:
+            self.check_variable_names(names_at)
+
+    def read_variable_names(self):
+        reader, names = self.reader, []
+        for _ in range(reader.count(1)):
+            start = reader.at
+            if reader.data[start:start + 1] == b"\0":
+                reader.byte()
+                names.append("")
+                continue
+            names.append(reader.name())
+            if len(names[-1].encode()) > MAX_VARIABLE_NAME:
+                raise Bad(start, "the name of a variable is too long")
+        return names
+
+    def check_variable_names(self, at):
+        if not any(self.names):
+            raise Bad(at, "version 3 without names of variables")
+        if self.imports:
+            raise Bad(at, "a bundle with imports has names of variables")
+        symbols = {ty.words[0][1] for ty in self.items if ty.tag == SYMBOL}
+        for (label, item, *_), names in zip(self.roots, self.names):
+            ty, given = self.items[item], [name for name in names if name]
+            variables = len(ty.words) - 1 if ty.tag == SCHEME else 0
+            if names and (len(names) != variables or not given):
+                raise Bad(at, f"root `{label}` has {len(given)} names in {len(names)} places for {variables} variables")
+            if len(set(given)) != len(given) or symbols & set(given):
+                raise Bad(at, f"a name of a variable of root `{label}` has another meaning too")
 
     def read_entry(self, end):
         reader, start = self.reader, self.reader.at
@@ -686,8 +718,8 @@ class Bundle:
     def print(self):
         for item in range(len(self.items)):
             print(f"%{item} = {self.line(item)}")
-        for label, item, digest, _ in self.roots:
-            print(f"root {label} = %{item} {digest.hex()}")
+        for (label, item, digest, _), names in zip(self.roots, self.names):
+            print(f"root {label} = %{item} {digest.hex()}" + (f" names {names}" if names else ""))
 
 
 def main(arguments):

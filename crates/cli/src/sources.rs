@@ -137,6 +137,13 @@ fn is_model(name: &OsStr) -> bool {
     suffixes.into_iter().any(|suffix| name.ends_with(suffix.as_bytes()))
 }
 
+/// The name of a model without its extension.
+#[cfg(feature = "registry")]
+pub(crate) fn without_suffix(name: &str) -> &str {
+    let mut suffixes = std::iter::once(BINARY).chain(TEXT);
+    suffixes.find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
 /// The names of models in folders, for messages.
 fn names() -> String {
     let names: Vec<String> = std::iter::once(BINARY).chain(TEXT).map(|suffix| format!("*{suffix}")).collect();

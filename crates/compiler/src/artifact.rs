@@ -161,10 +161,11 @@ impl Artifact {
 
     /// Adds public functions.
     pub(crate) fn with_functions(mut self, functions: BTreeMap<String, Self>) -> Result<Self, BuildError> {
-        let Exports { pool, types } = &mut self.exports;
+        let Exports { pool, types, names } = &mut self.exports;
         for (name, function) in &functions {
             let own = function.interface.import(pool).map_err(BuildError::interface)?;
             types.extend(own.into_iter().filter(|(export, _)| export == name));
+            names.extend(function.exports.names.get(name).map(|variables| (name.clone(), variables.clone())));
         }
         self.interface = self.exports.module().map_err(BuildError::interface)?;
         self.functions = functions;
@@ -206,9 +207,7 @@ impl Artifact {
     /// # Errors
     /// [`BuildError::Interface`] if the types of the exports cannot be encoded.
     pub fn to_bytes(&self) -> Result<Vec<u8>, BuildError> {
-        let Exports { mut pool, types } = self.exports.clone();
-        let roots: Vec<(&str, Idx)> = types.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
-        let bundle = pool.export(&roots).map_err(BuildError::interface)?;
+        let bundle = self.exports.bundle().map_err(BuildError::interface)?;
         let mut model = self.model().clone();
         let own =
             |entry: &StringStringEntryProto| entry.key() == INTERFACE || entry.key().starts_with(FUNCTION);
@@ -231,7 +230,7 @@ impl Artifact {
         components: &Bindings,
         asked: impl Fn(&str) -> bool,
     ) -> Result<(), LoadError> {
-        let Exports { mut pool, mut types } = self.exports.clone();
+        let Exports { mut pool, mut types, names: _ } = self.exports.clone();
         types.retain(|name, _| name.strip_prefix(SLOTS).is_some_and(&asked));
         check_components(&mut pool, &types, components)
     }
@@ -251,7 +250,8 @@ impl Artifact {
         let functions = functions_of(&mut model, components)?;
         let mut pool = Pool::new();
         let roots = pool.import(&bundle).map_err(not_an_artifact)?;
-        let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
+        let recorded: BTreeMap<String, Idx> =
+            roots.iter().map(|root| (root.label.clone(), root.ty)).collect();
         check_functions(&mut pool, &recorded, &functions)?;
         let mut own = recorded.clone();
         own.retain(|name, _| !functions.contains_key(name));
@@ -260,7 +260,8 @@ impl Artifact {
         model.functions = parts.extract_if(.., |it| Domain::of(it.domain()) != Domain::Partition).collect();
         let (mut program, mut facts) = read(model).map_err(not_an_artifact)?;
         check_interface(&mut pool, &own, (&mut program, &mut facts), &parts, components)?;
-        let mut exports = Exports { pool, types: recorded };
+        let names = roots.into_iter().map(|root| (root.label, root.names)).collect();
+        let mut exports = Exports { pool, types: recorded, names };
         let interface = exports.module().map_err(not_an_artifact)?;
         let (report, model) = (CompileReport::default(), OnceLock::new());
         Ok(Self { program, facts, interface, exports, functions, report, model })

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_interface::Interface;
-use typeloom_pool::{Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
+use typeloom_pool::{Bundle, ExportError, Idx, ModuleItem, NotPortable, Pool, TypedModule, Visibility};
 use typeloom_program::facts::Table;
 use typeloom_program::program::NodeId;
 use typeloom_tensor::value_type::ValueType;
@@ -85,12 +85,22 @@ pub struct Exported {
 pub(crate) struct Exports {
     pub(crate) pool: Pool,
     pub(crate) types: BTreeMap<String, Idx>,
+    /// The names of the variables of the types, as in a bundle.
+    pub(crate) names: BTreeMap<String, Vec<String>>,
 }
 
 impl Exports {
+    /// The exports as a bundle.
+    pub(crate) fn bundle(&self) -> Result<Bundle, ExportError> {
+        let Self { pool, types, names } = self;
+        let names_of = |name: &str| names.get(name).map(Vec::as_slice).unwrap_or_default();
+        let roots = types.iter().map(|(name, ty)| (name.as_str(), *ty, names_of(name)));
+        pool.clone().export_named(&roots.collect::<Vec<_>>())
+    }
+
     /// The exports as public items of a module.
     pub(crate) fn module(&mut self) -> Result<TypedModule, NotPortable> {
-        let Self { pool, types } = self;
+        let Self { pool, types, names: _ } = self;
         let visibility = Visibility::Public;
         let items = types.iter().map(|(name, ty)| ModuleItem { name, ty: *ty, visibility });
         TypedModule::new(pool, &items.collect::<Vec<_>>())

@@ -56,17 +56,18 @@ impl Exported {
     }
 }
 
-/// Writes interfaces into a bundle.
+/// Writes interfaces into a bundle, with the names of their symbols.
 ///
 /// # Errors
 /// [`BundleError`].
 pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError> {
     let mut pool = Pool::new();
-    let mut roots = Vec::with_capacity(interfaces.len());
+    let mut named = Vec::with_capacity(interfaces.len());
     for exported in interfaces {
-        roots.push((exported.label.as_str(), exported.interface.to_pool(&mut pool)?));
+        named.push((exported.label.as_str(), exported.interface.to_pool_named(&mut pool)?));
     }
-    Ok(pool.export(&roots)?)
+    let roots: Vec<_> = named.iter().map(|(label, (ty, names))| (*label, *ty, names.as_slice())).collect();
+    Ok(pool.export_named(&roots)?)
 }
 
 /// Decodes the interface at a root of an imported bundle.
@@ -74,14 +75,14 @@ pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError>
 /// # Errors
 /// [`BundleError::NotAnInterface`].
 pub fn exported(pool: &Pool, root: typeloom_pool::ImportedRoot) -> Result<Exported, BundleError> {
-    let interface = Interface::from_pool(pool, root.ty, Universe::standard())
+    let interface = Interface::from_pool_named(pool, root.ty, &root.names, Universe::standard())
         .map_err(|error| BundleError::NotAnInterface { label: root.label.clone(), error })?;
     let signature = pool.signature(root.ty);
     Ok(Exported { label: root.label, interface, digest: root.digest, signature })
 }
 
-/// Reads the interfaces of a bundle. Symbols are named `A`, `B`, ..., because types do not contain their
-/// names.
+/// Reads the interfaces of a bundle. Symbols have the names in the bundle; without names, they are `A`, `B`,
+/// ...
 ///
 /// # Errors
 /// [`BundleError`].

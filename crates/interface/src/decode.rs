@@ -8,8 +8,8 @@
 //! (x: float[A, 2*A]) -> (y: float[A])
 //! ```
 //!
-//! A pool type has no names of symbols, so variable 0 of the scheme is `A`, variable 1 is `B`, and so on. The
-//! encoding loses other facts, too: [`Parameter::assumed`] is `false`, and a set of several element types is
+//! A pool type has no names of symbols. Without names from a bundle ([`Interface::from_pool_named`]), variable 0
+//! of the scheme is `A`, variable 1 is `B`, and so on. The encoding loses other facts, too: [`Parameter::assumed`] is `false`, and a set of several element types is
 //! the set of all. Each unknown extent of the pool becomes an extent of its own.
 //!
 //! **Invariant:** decoding the type of an interface and encoding the result gives the same type. The names of
@@ -31,7 +31,7 @@ use typeloom_solver::ty::Constructor;
 use typeloom_solver::universe::Universe;
 use typeloom_tensor::value_type::Composite;
 
-use crate::dims::{DecodeError, MAX_DEPTH, decode};
+use crate::dims::{DecodeError, MAX_DEPTH, Variables, decode};
 use crate::encode::{COMPOSITE, CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OPEN_COMPOSITE, OUTPUTS, SPARSE};
 use crate::{Interface, Parameter, extents};
 
@@ -64,6 +64,7 @@ pub enum NotAnInterface {
 struct Decoder<'p> {
     pool: &'p Pool,
     dims: Dims,
+    variables: Variables<'p>,
     universe: Arc<Universe>,
     parts: usize,
 }
@@ -74,8 +75,22 @@ impl Interface {
     /// # Errors
     /// [`NotAnInterface`].
     pub fn from_pool(pool: &Pool, ty: Idx, universe: &Arc<Universe>) -> Result<Self, NotAnInterface> {
-        let mut decoder =
-            Decoder { pool, dims: Dims::new(), universe: Arc::clone(universe), parts: MAX_PARTS };
+        Self::from_pool_named(pool, ty, &[], universe)
+    }
+
+    /// Decodes an interface with the names of its type's variables, as an imported bundle has them. A variable
+    /// with an empty name is an unnamed extent; no names at all are `A`, `B`, ...
+    ///
+    /// # Errors
+    /// [`NotAnInterface`].
+    pub fn from_pool_named(
+        pool: &Pool,
+        ty: Idx,
+        names: &[String],
+        universe: &Arc<Universe>,
+    ) -> Result<Self, NotAnInterface> {
+        let (variables, universe) = (Variables::named(names), Arc::clone(universe));
+        let mut decoder = Decoder { pool, dims: Dims::new(), variables, universe, parts: MAX_PARTS };
         let function = match pool.get(ty) {
             Descriptor::Scheme { body, .. } => body,
             _ => ty,
@@ -235,6 +250,6 @@ impl Decoder<'_> {
     }
 
     fn dim(&mut self, dim: Idx) -> Result<DimId, DecodeError> {
-        decode(self.pool, dim, 0, &mut self.dims, &mut self.parts)
+        decode(self.pool, dim, 0, &mut self.dims, &mut self.variables, &mut self.parts)
     }
 }

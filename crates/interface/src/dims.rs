@@ -9,6 +9,8 @@
 //! one unless it is a quotient whose form depends on the order in which its divisor was computed:
 //! `(A//C)//min(2, max(1, B))` is read as `A//(C*min(2, max(1, B)))`.
 
+use std::collections::HashMap;
+
 use typeloom_dim::{DimId, DimView, Dims};
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, PoolError, Variable};
 
@@ -61,7 +63,29 @@ pub(crate) enum DecodeError {
     Size,
 }
 
-/// Reads a constant of a pool. The variables of the scheme around it are the symbols `A`, `B`, ...
+/// The variables of a scheme as symbols and variables of an arena.
+pub(crate) struct Variables<'n> {
+    names: &'n [String],
+    known: HashMap<u32, DimId>,
+}
+
+impl<'n> Variables<'n> {
+    /// Variables with these names, empty for those without one. If there are no names, the symbols are `A`,
+    /// `B`, ...
+    pub(crate) fn named(names: &'n [String]) -> Self {
+        Self { names, known: HashMap::new() }
+    }
+
+    fn get(&mut self, dims: &mut Dims, index: u32) -> DimId {
+        *self.known.entry(index).or_insert_with(|| match self.names.get(index as usize).map(String::as_str) {
+            Some("") => dims.fresh(),
+            Some(name) => dims.symbol(name),
+            None => dims.symbol(&letter(index)),
+        })
+    }
+}
+
+/// Reads a constant of a pool.
 ///
 /// `parts` is the number of parts that can still be read: a shared expression can unfold to more than fits in
 /// memory. `depth` is the number of levels around the constant.
@@ -70,6 +94,7 @@ pub(crate) fn decode(
     constant: Idx,
     depth: usize,
     dims: &mut Dims,
+    variables: &mut Variables<'_>,
     parts: &mut usize,
 ) -> Result<DimId, DecodeError> {
     *parts = parts.checked_sub(1).ok_or(DecodeError::Size)?;
@@ -78,12 +103,12 @@ pub(crate) fn decode(
     }
     let constant = match pool.get(constant) {
         Descriptor::Variable(Variable::Bound { depth: 0, index, .. }) => {
-            return Ok(dims.symbol(&letter(index)));
+            return Ok(variables.get(dims, index));
         }
         Descriptor::Const(constant) => constant,
         _ => return Err(DecodeError::Kind),
     };
-    let mut read = |part: Idx, dims: &mut Dims| decode(pool, part, depth + 1, dims, parts);
+    let mut read = |part: Idx, dims: &mut Dims| decode(pool, part, depth + 1, dims, variables, parts);
     Ok(match constant {
         ConstDescriptor::Int(value) => dims.constant(value),
         ConstDescriptor::Symbol(name) => dims.symbol(&name),
@@ -116,8 +141,8 @@ pub(crate) fn decode(
     })
 }
 
-/// The name of a symbol: `A`, `B`, ..., `Z`, `A1`, ...
-fn letter(index: u32) -> String {
+/// The name of a variable without names: `A`, `B`, ..., `Z`, `A1`, ...
+pub(crate) fn letter(index: u32) -> String {
     let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }

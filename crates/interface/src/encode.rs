@@ -18,6 +18,9 @@
 //! tensor type, with both sides as extents, which the pool normalizes as all extents. The [crate
 //! documentation](crate) states the form of the whole type.
 //!
+//! The names of symbols are not part of the type. [`Interface::to_pool_named`] returns them beside it, for
+//! bundles, which have [names of variables](typeloom_pool::Pool::export_named) as hints.
+//!
 //! **Invariant:** the result is closed. It depends only on the names and the order of parameters, on their
 //! types and on the conditions.
 //!
@@ -29,7 +32,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use typeloom_dim::{Condition, DimId, Dims};
-use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag};
+use typeloom_pool::{Idx, Pool, PoolError, Sort, Tag, check_variable_name};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::ty::Constructor;
@@ -94,6 +97,23 @@ impl Interface {
     /// [`EncodeError`] for a name that pools reject, for two parameters with one name, and for extents beyond
     /// the limits of pools.
     pub fn to_pool(&self, pool: &mut Pool) -> Result<Idx, EncodeError> {
+        let (encoder, function) = self.function(pool)?;
+        encoder.closed(function)
+    }
+
+    /// Encodes the interface, and returns the names of the type's variables: empty for an unnamed extent. The
+    /// list is empty if decoding invents the same names, and if bundles cannot contain one of them.
+    ///
+    /// # Errors
+    /// As [`Self::to_pool`].
+    pub fn to_pool_named(&self, pool: &mut Pool) -> Result<(Idx, Vec<String>), EncodeError> {
+        let (encoder, function) = self.function(pool)?;
+        let names = encoder.names(function)?;
+        Ok((encoder.closed(function)?, names))
+    }
+
+    /// Encodes the interface as a function with free variables.
+    fn function<'i, 'p>(&'i self, pool: &'p mut Pool) -> Result<(Encoder<'i, 'p>, Idx), EncodeError> {
         let mut encoder = Encoder::new(self, pool);
         let inputs = encoder.list(INPUTS, &self.inputs)?;
         let outputs = encoder.list(OUTPUTS, &self.outputs)?;
@@ -104,7 +124,7 @@ impl Interface {
             parameters.push(encoder.pool.structure(name, &conditions)?);
         }
         let function = encoder.pool.function(&parameters, outputs)?;
-        encoder.closed(function)
+        Ok((encoder, function))
     }
 }
 
@@ -136,6 +156,24 @@ impl<'i, 'p> Encoder<'i, 'p> {
     fn closed(self, ty: Idx) -> Result<Idx, EncodeError> {
         let variables = vec![Sort::Const; self.variables.len()];
         Ok(if variables.is_empty() { ty } else { self.pool.scheme(&variables, ty)? })
+    }
+
+    /// The names of the variables in the order of the scheme of a type.
+    fn names(&self, ty: Idx) -> Result<Vec<String>, EncodeError> {
+        let mut of_leaves = vec![""; self.variables.len()];
+        for (leaf, index) in &self.variables {
+            if let (Some(name), Some(place)) =
+                (self.interface.dims.as_symbol(*leaf), of_leaves.get_mut(*index as usize))
+            {
+                *place = name;
+            }
+        }
+        let order = self.pool.scheme_order(ty)?;
+        let name = |index: u32| of_leaves.get(index as usize).copied().unwrap_or_default().to_owned();
+        let names: Vec<String> = order.into_iter().map(name).collect();
+        let is_invented = (0..).zip(&names).all(|(index, name)| *name == dims::letter(index));
+        let is_usable = names.iter().all(|name| check_variable_name(name).is_ok());
+        Ok(if is_usable && !is_invented { names } else { Vec::new() })
     }
 
     fn list(&mut self, name: &str, parameters: &[Parameter]) -> Result<Idx, EncodeError> {

@@ -15,7 +15,7 @@
 //! # Ok::<(), typeloom_pool::PoolError>(())
 //! ```
 
-use crate::binder::{check_uses, used_variables};
+use crate::binder::{check_uses, used_variables, uses};
 use crate::descriptor::{Descriptor, GraphRef, ToWords, Variable, class_of, graph_words, with_sorts};
 use crate::digest::Digest;
 use crate::error::PoolError;
@@ -271,6 +271,15 @@ impl Pool {
             _ => vars,
         };
         self.intern_any(Local { tag: Tag::Scheme, words: with_sorts(vec![body], vars) })
+    }
+
+    /// The indices of the variables that [`Pool::scheme`] keeps for a body, in the order of their new indices.
+    ///
+    /// # Errors
+    /// If the order of the variables cannot be decided.
+    pub fn scheme_order(&self, body: Idx) -> Result<Vec<u32>, PoolError> {
+        let uses = uses(self, self.known(body)?, &mut { MAX_WORK })?;
+        Ok(uses.into_iter().map(|used| used.index).collect())
     }
 
     /// Interns a bound variable: the variable `index` of the scheme or declaration that is separated from it

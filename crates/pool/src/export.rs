@@ -48,6 +48,7 @@ use crate::layout::{self, Quick, Role};
 use crate::name::{NameError, check_name};
 use crate::pool::{Idx, Pool, meta};
 use crate::tag::{GROUP_NUMBER, Tag};
+use crate::variables::{VariableNamesError, check_names};
 use crate::wire::{MAGIC, Writer, assemble};
 
 /// Types in portable form: one canonical byte string.
@@ -114,6 +115,14 @@ pub enum ExportError {
     /// A label that breaks the rules for names.
     #[error("bad label: {0}")]
     Label(#[from] NameError),
+    /// Names of variables that are not usable.
+    #[error("the names of the variables of root `{label}`: {error}")]
+    VariableNames {
+        /// Label of the root.
+        label: String,
+        /// The error of the names.
+        error: VariableNamesError,
+    },
     /// More types than a bundle can contain.
     #[error("too many types for one bundle")]
     TooLarge,
@@ -273,6 +282,29 @@ impl Pool {
         self.export_thin(roots, &BTreeSet::new())
     }
 
+    /// Like [`Pool::export`], with a name for each variable of a root that is a scheme. An empty name means
+    /// that the variable has none, and an empty list that no variable has one.
+    ///
+    /// ```
+    /// use typeloom_pool::{Pool, Sort, Tag};
+    /// let mut pool = Pool::new();
+    /// let (float, size) = (pool.primitive(Tag::F32)?, pool.bound(0, 0, Sort::Const)?);
+    /// let tensor = pool.tensor(float, &[size])?;
+    /// let scheme = pool.scheme(&[Sort::Const], tensor)?;
+    /// let bundle = pool.export_named(&[("x", scheme, &["batch".to_owned()])])?;
+    /// let mut other = Pool::new();
+    /// let roots = other.import(bundle.as_bytes())?;
+    /// assert_eq!(roots[0].names, ["batch"]);
+    /// assert_eq!(other.digest(roots[0].ty)?, pool.digest(scheme)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Pool::export`], and [`ExportError::VariableNames`].
+    pub fn export_named(&mut self, roots: &[(&str, Idx, &[String])]) -> Result<Bundle, ExportError> {
+        self.export_roots(roots.to_vec(), &BTreeSet::new())
+    }
+
     /// Like [`Pool::export`], but omits the types that the receiver has, by digest. A recursive group is
     /// omitted as a whole if the receiver has one of its members.
     ///
@@ -286,12 +318,20 @@ impl Pool {
         roots: &[(&str, Idx)],
         receiver_has: &BTreeSet<Digest>,
     ) -> Result<Bundle, ExportError> {
-        let mut sorted = roots.to_vec();
+        let roots = roots.iter().map(|(label, ty)| (*label, *ty, &[][..])).collect();
+        self.export_roots(roots, receiver_has)
+    }
+
+    fn export_roots(
+        &mut self,
+        mut sorted: Vec<(&str, Idx, &[String])>,
+        receiver_has: &BTreeSet<Digest>,
+    ) -> Result<Bundle, ExportError> {
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(ExportError::DuplicateLabel { label: pair[0].0.to_owned() });
         }
-        for &(label, ty) in &sorted {
+        for &(label, ty, _) in &sorted {
             check_name(label)?;
             if !self.contains(ty) {
                 return Err(ExportError::UnknownType(ty));
@@ -300,7 +340,7 @@ impl Pool {
                 return Err(ExportError::OpenRoot { label: label.to_owned() });
             }
         }
-        let targets: Vec<u32> = sorted.iter().map(|(_, ty)| ty.number()).collect();
+        let targets: Vec<u32> = sorted.iter().map(|(_, ty, _)| ty.number()).collect();
         self.compute(&targets)?;
         let imports = if receiver_has.is_empty() { Vec::new() } else { self.imports(&targets, receiver_has) };
         let mut exporter = Exporter {
@@ -322,13 +362,39 @@ impl Pool {
         if items >= LOCAL {
             return Err(ExportError::TooLarge);
         }
+        let names = self.checked_names(&sorted, &position)?;
         let digests: Vec<Digest> = imports.iter().map(|(digest, _)| *digest).collect();
-        let roots = sorted.into_iter().map(|(label, ty)| {
+        let roots = sorted.into_iter().map(|(label, ty, _)| {
             (label, position[ty.at()] - 1, self.known_digest(ty).unwrap_or(Digest([0; 32])))
         });
         let strings = strings.iter().map(|&name| self.names.get(name));
-        let bytes = assemble(strings, &digests, items - imports.len() as u32, &out, roots);
+        let bytes = assemble(strings, &digests, items - imports.len() as u32, &out, roots, &names);
         Ok(Bundle { bytes })
+    }
+
+    /// The names of the variables of each root. `position` is not 0 for the types that are written.
+    fn checked_names<'n>(
+        &self,
+        roots: &[(&str, Idx, &'n [String])],
+        position: &[u32],
+    ) -> Result<Vec<&'n [String]>, ExportError> {
+        let mut lists = Vec::with_capacity(roots.len());
+        let is_named = |names: &[String]| names.iter().any(|name| !name.is_empty());
+        if !roots.iter().any(|(_, _, names)| is_named(names)) {
+            return Ok(lists);
+        }
+        let written = (0..position.len() as u32).filter(|id| position[*id as usize] != 0);
+        let symbols = self.symbol_names(written);
+        for &(label, ty, names) in roots {
+            if !is_named(names) {
+                lists.push(&[][..]);
+                continue;
+            }
+            check_names(names.iter().map(String::as_str), self.variable_count(ty.number()), &symbols)
+                .map_err(|error| ExportError::VariableNames { label: label.to_owned(), error })?;
+            lists.push(names);
+        }
+        Ok(lists)
     }
 
     /// Returns the types at which a walk from the targets reaches a type of the receiver, by ascending

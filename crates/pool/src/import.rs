@@ -5,7 +5,8 @@
 //! unreachable items. Digests are recomputed and compared with those claimed for the roots. An error rolls
 //! the pool back.
 //!
-//! **Invariant:** accepted bytes are exactly those that exporting the imported roots produces.
+//! **Invariant:** accepted bytes are exactly those that exporting the imported roots with their names
+//! produces.
 
 use crate::digest::Digest;
 use crate::error::PoolError;
@@ -14,10 +15,11 @@ use crate::hashing::{bit, set_bit};
 use crate::import_error::{Bounded, ImportError, ImportErrorKind};
 use crate::layout::{self, Cursor, Quick, Role};
 use crate::limits::ImportLimits;
-use crate::name::check_name;
+use crate::name::{NameError, check_name};
 use crate::pool::{Idx, Pool};
 use crate::tag::{GROUP_NUMBER, Tag, TagClass};
-use crate::wire::{FORMAT_VERSION, HEADER, MAGIC, Reader, SUITE_BLAKE3, TRAILER};
+use crate::variables::{VariableNamesError, check_names, check_variable_name};
+use crate::wire::{FORMAT_VERSION, HEADER, MAGIC, NAMED_VERSION, Reader, SUITE_BLAKE3, TRAILER};
 
 /// A root of an imported bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +30,9 @@ pub struct ImportedRoot {
     pub ty: Idx,
     /// Digest of the type.
     pub digest: Digest,
+    /// Names of the variables of a scheme, empty for a variable without a name; no names for other types, and
+    /// for a scheme that was exported without.
+    pub names: Vec<String>,
 }
 
 /// A root as stored in the bytes.
@@ -35,7 +40,17 @@ pub(crate) struct RawRoot<'b> {
     pub(crate) label: &'b str,
     pub(crate) item: u32,
     pub(crate) digest: Digest,
+    /// Names of the variables of the root.
+    pub(crate) names: Vec<&'b str>,
     offset: usize,
+    names_offset: usize,
+}
+
+impl RawRoot<'_> {
+    fn names_error(&self, error: VariableNamesError) -> ImportError {
+        let label = self.label.to_owned();
+        ImportError::at(self.names_offset, ImportErrorKind::VariableNames { label, error })
+    }
 }
 
 fn limit(offset: usize, what: Bounded, limit: u64) -> ImportError {
@@ -70,13 +85,18 @@ fn text<'b>(reader: &mut Reader<'b>, limits: &ImportLimits) -> Result<&'b str, I
     let len = count(reader, 1, Bounded::NameBytes, limits.name_bytes)?;
     let bytes = reader.take(len as usize)?;
     let bad = |error| ImportError::at(offset, ImportErrorKind::Name(error));
-    let name = std::str::from_utf8(bytes).map_err(|_| bad(crate::name::NameError::NotUtf8))?;
+    let name = std::str::from_utf8(bytes).map_err(|_| bad(NameError::NotUtf8))?;
     check_name(name).map_err(bad)?;
     Ok(name)
 }
 
-/// String table with byte offsets, and imported digests.
-type Head<'b> = (Vec<(usize, &'b str)>, Vec<Digest>);
+/// The part before the types.
+pub(crate) struct Head<'b> {
+    pub(crate) version: u8,
+    /// The string table with byte offsets.
+    pub(crate) strings: Vec<(usize, &'b str)>,
+    pub(crate) imports: Vec<Digest>,
+}
 
 /// Reads the part before the types.
 pub(crate) fn read_head<'b>(
@@ -89,8 +109,9 @@ pub(crate) fn read_head<'b>(
         return Err(limit(0, Bounded::Bytes, max as u64));
     }
     ensure(reader.take(MAGIC.len())? == MAGIC, 0, ImportErrorKind::BadMagic)?;
-    let found = reader.byte()?;
-    ensure(found == FORMAT_VERSION, 4, ImportErrorKind::Version { found })?;
+    let version = reader.byte()?;
+    let is_known = matches!(version, FORMAT_VERSION | NAMED_VERSION);
+    ensure(is_known, 4, ImportErrorKind::Version { found: version })?;
     let found = reader.byte()?;
     ensure(found == SUITE_BLAKE3, 5, ImportErrorKind::Suite { found })?;
     ensure(reader.take(HEADER - 6)? == [0, 0], 6, ImportErrorKind::Reserved)?;
@@ -108,7 +129,7 @@ pub(crate) fn read_head<'b>(
         ensure(imports.last().is_none_or(|last| *last < digest), offset, ImportErrorKind::ImportOrder)?;
         imports.push(digest);
     }
-    Ok((strings, imports))
+    Ok(Head { version, strings, imports })
 }
 
 /// Reads the part after the types and checks the final digest.
@@ -116,6 +137,7 @@ pub(crate) fn read_tail<'b>(
     reader: &mut Reader<'b>,
     bytes: &[u8],
     items: u32,
+    version: u8,
     limits: &ImportLimits,
 ) -> Result<Vec<RawRoot<'b>>, ImportError> {
     let root_count = count(reader, 34, Bounded::Roots, limits.roots)?;
@@ -128,13 +150,41 @@ pub(crate) fn read_tail<'b>(
         let item = reader.varint()?;
         ensure(item < items, item_offset, ImportErrorKind::DanglingReference)?;
         let digest = Digest(reader.digest()?);
-        roots.push(RawRoot { label, item, digest, offset });
+        roots.push(RawRoot { label, item, digest, names: Vec::new(), offset, names_offset: 0 });
+    }
+    if version == NAMED_VERSION {
+        let offset = reader.at;
+        for root in &mut roots {
+            root.names_offset = reader.at;
+            root.names = variable_names(reader, root, limits)?;
+        }
+        if roots.iter().all(|root| root.names.is_empty()) {
+            let (label, error) = (String::new(), VariableNamesError::Unnamed);
+            return error_at(offset, ImportErrorKind::VariableNames { label, error });
+        }
     }
     let end = reader.at;
     let claimed = reader.digest()?;
     ensure(reader.left() == 0, reader.at, ImportErrorKind::TrailingBytes)?;
     ensure(blake3::hash(&bytes[..bytes.len() - TRAILER]) == claimed, end, ImportErrorKind::Checksum)?;
     Ok(roots)
+}
+
+/// Reads the names of a root's variables.
+fn variable_names<'b>(
+    reader: &mut Reader<'b>,
+    root: &RawRoot<'_>,
+    limits: &ImportLimits,
+) -> Result<Vec<&'b str>, ImportError> {
+    let names = count(reader, 1, Bounded::Arity, limits.arity)?;
+    let mut read = || {
+        let len = count(reader, 1, Bounded::NameBytes, limits.name_bytes)?;
+        let name = std::str::from_utf8(reader.take(len as usize)?)
+            .map_err(|_| root.names_error(NameError::NotUtf8.into()))?;
+        check_variable_name(name).map_err(|error| root.names_error(error))?;
+        Ok(name)
+    };
+    (0..names).map(|_| read()).collect()
 }
 
 /// Encoding of references in the type being read.
@@ -519,6 +569,21 @@ impl Importer<'_, '_> {
         }
     }
 
+    /// Checks the names of variables: their number, and that each is the name of one variable only.
+    fn check_variable_names(&self, imports: usize, roots: &[RawRoot<'_>]) -> Result<(), ImportError> {
+        let symbols = self.pool.symbol_names(self.items.iter().map(|item| item.id));
+        for root in roots.iter().filter(|root| !root.names.is_empty()) {
+            let variables = self.pool.variable_count(self.items[root.item as usize].id);
+            let checked = match imports {
+                0 => check_names(root.names.iter().copied(), variables, &symbols),
+                // A symbol in an omitted type could have the name of a variable.
+                _ => Err(VariableNamesError::Imports),
+            };
+            checked.map_err(|error| root.names_error(error))?;
+        }
+        Ok(())
+    }
+
     /// Checks the orders that depend on digests: operands and group members.
     fn check_digest_orders(&self) -> Result<(), ImportError> {
         for &item in &self.unordered {
@@ -584,7 +649,7 @@ impl Pool {
 
     fn try_import(&mut self, bytes: &[u8], limits: &ImportLimits) -> Result<Vec<ImportedRoot>, ImportError> {
         let mut reader = Reader::new(bytes);
-        let (strings, imports) = read_head(&mut reader, bytes.len(), limits)?;
+        let Head { version, strings, imports } = read_head(&mut reader, bytes.len(), limits)?;
         let mut known = Vec::with_capacity(imports.len());
         if !imports.is_empty() {
             self.compute_all_digests();
@@ -645,23 +710,27 @@ impl Pool {
             return Err(ImportError::at(offset, ImportErrorKind::UnusedString { name: name.to_owned() }));
         }
         let items = importer.items.len() as u32;
-        let raw_roots = read_tail(&mut importer.reader, bytes, items, limits)?;
+        let raw_roots = read_tail(&mut importer.reader, bytes, items, version, limits)?;
         importer.check_order(imports.len() as u32, &raw_roots)?;
         let mut roots = Vec::with_capacity(raw_roots.len());
         let targets: Vec<u32> = raw_roots.iter().map(|root| importer.items[root.item as usize].id).collect();
         for (root, &id) in raw_roots.iter().zip(&targets) {
             ensure(importer.pool.nodes[id as usize].free == 0, root.offset, ImportErrorKind::OpenRoot)?;
         }
+        if version == NAMED_VERSION {
+            importer.check_variable_names(imports.len(), &raw_roots)?;
+        }
         let Importer { pool, items, .. } = &mut importer;
         pool.compute_reached(items.iter().map(|item| (item.id, item.depth)))
             .map_err(|_| ImportError::at(importer.reader.at, ImportErrorKind::InferenceVariable))?;
         importer.check_digest_orders()?;
         for (root, &id) in raw_roots.iter().zip(&targets) {
-            let RawRoot { label, digest, offset, .. } = *root;
+            let RawRoot { label, item: _, digest, ref names, offset, names_offset: _ } = *root;
             if importer.pool.digests.get(id) != Some(digest) {
                 return Err(ImportError::at(offset, ImportErrorKind::RootDigest { label: label.to_owned() }));
             }
-            roots.push(ImportedRoot { label: label.to_owned(), ty: Idx::from_raw(id), digest });
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            roots.push(ImportedRoot { label: label.to_owned(), ty: Idx::from_raw(id), digest, names });
         }
         Ok(roots)
     }

@@ -3,6 +3,7 @@
 use crate::digest::Digest;
 use crate::error::PoolError;
 use crate::name::NameError;
+use crate::variables::VariableNamesError;
 
 /// Error of importing a bundle. The pool is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -214,6 +215,14 @@ pub enum ImportErrorKind {
     RootDigest {
         /// Label of the root.
         label: String,
+    },
+    /// The names of a root's variables are not usable.
+    #[error("the names of the variables of root `{label}`: {error}")]
+    VariableNames {
+        /// Label of the root.
+        label: String,
+        /// The error of the names.
+        error: VariableNamesError,
     },
     /// The final digest differs from that of the bytes.
     #[error("the digest at the end is not that of the bundle")]

@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 use crate::check::check_layout;
 use crate::digest::Digest;
 use crate::export::Bundle;
-use crate::import::{ReferenceBase, read_head, read_tail, read_type};
+use crate::import::{Head, RawRoot, ReferenceBase, read_head, read_tail, read_type};
 use crate::import_error::{ImportError, ImportErrorKind};
 use crate::json::types::{TypeReader, type_value};
 use crate::layout;
 use crate::limits::ImportLimits;
 use crate::tag::GROUP_NUMBER;
-use crate::wire::{FORMAT_VERSION, Reader, assemble, put_varint};
+use crate::wire::{FORMAT_VERSION, NAMED_VERSION, Reader, assemble, put_varint};
 
 /// Error of parsing the JSON view of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -92,7 +92,7 @@ impl Bundle {
         let bytes = self.as_bytes();
         let limits = ImportLimits::default();
         let mut reader = Reader::new(bytes);
-        let (strings, imports) = read_head(&mut reader, bytes.len(), &limits)?;
+        let Head { version, strings, imports } = read_head(&mut reader, bytes.len(), &limits)?;
         let mut types = Vec::new();
         let mut next_string = 0;
         let mut words = Vec::new();
@@ -122,13 +122,18 @@ impl Bundle {
                 item += 1;
             }
         }
-        let roots: Value = read_tail(&mut reader, bytes, item, &limits)?
-            .iter()
-            .map(|root| json!({ "label": root.label, "type": root.item, "digest": root.digest.to_string() }))
-            .collect();
+        let root = |root: &RawRoot<'_>| {
+            let mut view =
+                json!({ "label": root.label, "type": root.item, "digest": root.digest.to_string() });
+            if !root.names.is_empty() {
+                view["names"] = json!(root.names);
+            }
+            view
+        };
+        let roots: Value = read_tail(&mut reader, bytes, item, version, &limits)?.iter().map(root).collect();
         let view = json!({
             "format": "typeloom-bundle",
-            "version": FORMAT_VERSION,
+            "version": version,
             "hash": "blake3-256",
             "imports": imports.iter().map(|digest| Value::from(digest.to_string())).collect::<Value>(),
             "types": types,
@@ -150,7 +155,6 @@ impl Bundle {
         let top = top.object(&["format", "version", "hash", "imports", "types", "roots"])?;
         let header = [
             ("format", json!("typeloom-bundle"), "\"typeloom-bundle\""),
-            ("version", json!(FORMAT_VERSION), "version 2"),
             ("hash", json!("blake3-256"), "\"blake3-256\""),
         ];
         for (field, value, expected) in header {
@@ -158,6 +162,11 @@ impl Bundle {
             if *found.value != value {
                 return found.expected(expected);
             }
+        }
+        let version = top.field("version")?;
+        let is_named = *version.value == json!(NAMED_VERSION);
+        if !is_named && *version.value != json!(FORMAT_VERSION) {
+            return version.expected("version 2 or 3");
         }
         let mut imports = Vec::new();
         for import in top.field("imports")?.array()? {
@@ -183,15 +192,26 @@ impl Bundle {
                 item += 1;
             }
         }
-        let mut roots = Vec::new();
+        let (mut roots, mut names) = (Vec::new(), Vec::new());
         for root in top.field("roots")?.array()? {
-            let root = root.object(&["label", "type", "digest"])?;
+            let root = root.object(&["label", "type", "digest", "names"])?;
             let (label, ty) = (root.field("label")?.text()?, root.field("type")?.small()?);
             roots.push((label, ty, root.field("digest")?.digest()?));
+            let mut of_root = Vec::new();
+            if root.value.get("names").is_some() {
+                for name in root.field("names")?.array()? {
+                    of_root.push(name.text()?.to_owned());
+                }
+            }
+            names.push(of_root);
         }
+        if is_named != names.iter().any(|names| !names.is_empty()) {
+            return version.expected("version 3 with `names` of a root, or version 2 without");
+        }
+        let names: Vec<&[String]> = names.iter().map(Vec::as_slice).collect();
         let strings = writer.strings.iter().map(String::as_str);
         let types = item - imports.len() as u32;
-        let bytes = assemble(strings, &imports, types, &writer.out, roots.into_iter());
+        let bytes = assemble(strings, &imports, types, &writer.out, roots.into_iter(), &names);
         Ok(Bundle::from_bytes(bytes))
     }
 }

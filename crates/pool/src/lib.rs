@@ -92,6 +92,7 @@
 //! | `digest`, `hashing`, `shape` | exact and shape digests, in batches |
 //! | `descriptor`, `describe`, `module` | portable descriptions and reconstruction; exports of modules |
 //! | `export`, `import`, `json`, `wire`, `limits` | bundles, their limits and errors |
+//! | `variables` | names of variables in bundles |
 //! | [`compat`], `render` | subtyping with paths; signatures and trees |
 //! | `term` | conversion from and to terms |
 //! | `frozen`, `shared` | pools for concurrent readers or writers |
@@ -138,6 +139,7 @@ mod shape;
 mod shared;
 mod tag;
 mod term;
+mod variables;
 mod wire;
 
 pub use describe::ReconstructError;
@@ -163,3 +165,4 @@ pub use shape::ShapeError;
 pub use shared::SharedPool;
 pub use tag::{Sort, Tag, TagClass};
 pub use term::ConvertError;
+pub use variables::{MAX_VARIABLE_NAME, VariableNamesError, check_variable_name};

@@ -5,8 +5,10 @@ use crate::import_error::{ImportError, ImportErrorKind};
 
 /// First bytes of every bundle.
 pub(crate) const MAGIC: [u8; 4] = *b"TLPB";
-/// Version of the byte format.
+/// Version of the byte format without names of variables.
 pub(crate) const FORMAT_VERSION: u8 = 2;
+/// Version of the byte format with names of variables.
+pub(crate) const NAMED_VERSION: u8 = 3;
 /// Hash suite BLAKE3 with 256 bits.
 pub(crate) const SUITE_BLAKE3: u8 = 1;
 /// Magic, version, suite and two zero bytes.
@@ -29,17 +31,20 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
 }
 
 /// Assembles a bundle: header, string table, imports, `body` with the encodings of `types` types, roots
-/// (label, item, digest), and the final digest.
+/// (label, item, digest), the names of their variables, and the final digest. `names` is empty or has one list
+/// for each root.
 pub(crate) fn assemble<'s>(
     strings: impl ExactSizeIterator<Item = &'s str>,
     imports: &[Digest],
     types: u32,
     body: &[u8],
     roots: impl ExactSizeIterator<Item = (&'s str, u32, Digest)>,
+    names: &[&[String]],
 ) -> Vec<u8> {
+    let is_named = names.iter().any(|names| !names.is_empty());
     let mut bytes = Vec::with_capacity(body.len() + body.len() / 2 + 128);
     bytes.extend(MAGIC);
-    bytes.extend([FORMAT_VERSION, SUITE_BLAKE3, 0, 0]);
+    bytes.extend([if is_named { NAMED_VERSION } else { FORMAT_VERSION }, SUITE_BLAKE3, 0, 0]);
     put_varint(&mut bytes, strings.len() as u32);
     strings.for_each(|name| put_text(&mut bytes, name));
     put_varint(&mut bytes, imports.len() as u32);
@@ -51,6 +56,12 @@ pub(crate) fn assemble<'s>(
         put_text(&mut bytes, label);
         put_varint(&mut bytes, item);
         bytes.extend(digest.0);
+    }
+    if is_named {
+        for names in names {
+            put_varint(&mut bytes, names.len() as u32);
+            names.iter().for_each(|name| put_text(&mut bytes, name));
+        }
     }
     let checksum = blake3::hash(&bytes);
     bytes.extend(checksum.as_bytes());

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::support::{self, chain, random_types};
-use typeloom_pool::{Bundle, ExportError, Idx, ImportError, ImportLimits, Pool, Sort, Tag};
+use typeloom_pool::{
+    Bundle, ExportError, Idx, ImportError, ImportLimits, MAX_VARIABLE_NAME, Pool, Sort, Tag,
+};
 use typeloom_testing::{Random, number};
 
 /// A pool of random types and some labelled roots.
@@ -22,8 +24,9 @@ pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
 /// Imports a bundle into a pool and exports its roots again.
 pub(crate) fn export_again(pool: &mut Pool, bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
     let roots = pool.import(bytes)?;
-    let labelled: Vec<(&str, Idx)> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
-    Ok(pool.export(&labelled).unwrap().into_bytes())
+    let labelled: Vec<(&str, Idx, &[String])> =
+        roots.iter().map(|root| (root.label.as_str(), root.ty, root.names.as_slice())).collect();
+    Ok(pool.export_named(&labelled).unwrap().into_bytes())
 }
 
 #[test]
@@ -61,6 +64,78 @@ fn types_copied_in_another_order_export_to_the_same_bytes() {
         random_types(&mut Random(seed + 99), &mut other, 30);
         let copy = support::copy_shuffled(&mut rng, &pool, ty, &mut other);
         assert_eq!(pool.export(&[("t", ty)]), other.export(&[("t", copy)]), "{}", pool.signature(ty));
+    }
+}
+
+/// `forall A, B. (Tensor<f32, [A, B]>) -> Tensor<f32, [A, N]>` with these names.
+fn named(names: &[&str]) -> Result<Bundle, ExportError> {
+    let mut pool = Pool::new();
+    let float = pool.primitive(Tag::F32).unwrap();
+    let [a, b] = [0, 1].map(|index| pool.bound(0, index, Sort::Const).unwrap());
+    let symbol = pool.dim_symbol("N").unwrap();
+    let [given, made] = [[a, b], [a, symbol]].map(|dims| pool.tensor(float, &dims).unwrap());
+    let function = pool.function(&[given], made).unwrap();
+    let scheme = pool.scheme(&[Sort::Const; 2], function).unwrap();
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    pool.export_named(&[("f", scheme, &names)])
+}
+
+#[test]
+fn names_of_variables_come_back_and_are_in_no_digest() {
+    let plain = named(&[]).unwrap();
+    let mut pool = Pool::new();
+    let root = pool.import(plain.as_bytes()).unwrap().remove(0);
+    for names in [["batch", "past"], ["batch", ""], ["", "past"]] {
+        let bundle = named(&names).unwrap();
+        let back = pool.import(bundle.as_bytes()).unwrap().remove(0);
+        assert_eq!((back.digest, back.ty), (root.digest, root.ty));
+        assert_eq!(back.names, names);
+        assert_eq!(export_again(&mut Pool::new(), bundle.as_bytes()).unwrap(), bundle.as_bytes());
+        let json = bundle.to_json().unwrap();
+        assert_eq!(Bundle::from_json(&json, &ImportLimits::default()).unwrap(), bundle);
+    }
+    assert_eq!(root.names, [""; 0]);
+    assert_eq!(named(&["", ""]).unwrap(), plain, "without any name, there is no list");
+}
+
+#[test]
+fn names_that_are_not_usable_are_refused() {
+    let long = "n".repeat(MAX_VARIABLE_NAME + 1);
+    assert!(named(&[&long[1..], ""]).is_ok());
+    let cases: [(&[&str], &str); 5] = [
+        (&["batch"], "there are 1 names for 2 variables"),
+        (&["a", "a"], "two variables have the name `a`"),
+        (&["N", "a"], "`N` is the name of a symbol too"),
+        (&["a\n", "b"], "a name cannot contain the control character U+000A"),
+        (&[&long, "b"], "a name of 257 bytes is longer than 256"),
+    ];
+    for (names, reason) in cases {
+        let error = named(names).unwrap_err().to_string();
+        assert_eq!(error, format!("the names of the variables of root `f`: {reason}"));
+    }
+}
+
+#[test]
+fn readers_refuse_names_that_writers_cannot_write() {
+    let view = named(&["batch", "past"]).unwrap().to_json().unwrap();
+    let read = |view: &str| {
+        let bundle = Bundle::from_json(view, &ImportLimits::default()).map_err(|error| error.to_string())?;
+        Pool::new().import(bundle.as_bytes()).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(&view), Ok(()));
+    let cases = [
+        ("\"past\"", "\"batch\"", "two variables have the name `batch`"),
+        ("\"past\"", "\"N\"", "`N` is the name of a symbol too"),
+        ("\"past\"", "\"past\", \"c\"", "there are 3 names for 2 variables"),
+        ("\"past\"", "\"a\\u0007\"", "a name cannot contain the control character U+0007"),
+        ("\"version\": 3", "\"version\": 2", "version: expected version 3 with `names` of a root"),
+        ("\"version\": 3", "\"version\": 4", "version: expected version 2 or 3"),
+    ];
+    for (from, to, reason) in cases {
+        let changed = view.replacen(from, to, 1);
+        assert_ne!(changed, view);
+        let error = read(&changed).unwrap_err();
+        assert!(error.contains(reason), "{error}");
     }
 }
 

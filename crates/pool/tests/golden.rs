@@ -84,6 +84,9 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     let body = pool.function(&[borrowed, sized], a).unwrap();
     let scheme = pool.scheme(&[Sort::Type, Sort::Type, Sort::Region, Sort::Const], body).unwrap();
     vectors.push(("scheme", pool.export(&[("generic", scheme)]).unwrap()));
+    let names = ["Item", "", "a", "batch"].map(str::to_owned);
+    let with_names = [("closed", structure, &[][..]), ("generic", scheme, &names[..])];
+    vectors.push(("names", pool.export_named(&with_names).unwrap()));
 
     vectors.push(("variables", variables().1));
     vectors.extend(module_versions());

@@ -38,8 +38,8 @@ fn error(edit: &dyn Fn(&mut Value)) -> String {
 #[test]
 fn invalid_edits_are_refused_with_their_path() {
     let cases: &[(Edit<'_>, &str)] = &[
-        (&|v| v["version"] = json!(1), "version: expected version 2"),
-        (&|v| v["version"] = json!(2.0), "version: expected version 2"),
+        (&|v| v["version"] = json!(1), "version: expected version 2 or 3"),
+        (&|v| v["version"] = json!(2.0), "version: expected version 2 or 3"),
         (&|v| v["format"] = json!("typeloom"), "format: expected \"typeloom-bundle\""),
         (&|v| v["hash"] = json!("sha256"), "hash: expected \"blake3-256\""),
         (&|v| v["more"] = json!(1), "more: there is no such field"),

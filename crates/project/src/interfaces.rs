@@ -116,12 +116,7 @@ pub fn read(file: &File, plan: &Plan) -> Result<ReadResult, Error> {
     let bytes = file.model();
     if Bundle::is_like(bytes) {
         return match exports::Content::import(bytes) {
-            Ok(exports::Content::Interfaces(functions)) => {
-                let program = functions.first().map(|first| first.label.clone()).unwrap_or_default();
-                let origin = Origin::Bundle(Bundle::from_bytes(bytes.to_vec()));
-                Ok(Ok(Content::Interfaces(Interfaces { program, functions, origin })))
-            }
-            Ok(exports::Content::Types(types)) => Ok(Ok(Content::Types(types))),
+            Ok(content) => Ok(Ok(of_bundle(content, Bundle::from_bytes(bytes.to_vec())))),
             Err(error) => Err(cannot("read", file)(error)),
         };
     }
@@ -130,6 +125,18 @@ pub fn read(file: &File, plan: &Plan) -> Result<ReadResult, Error> {
         return of_contract(file, name).map(Ok);
     }
     of_model(file, plan).map(|read| read.map(Content::Interfaces))
+}
+
+/// The content of a bundle that was imported.
+#[must_use]
+pub fn of_bundle(content: exports::Content, bundle: Bundle) -> Content {
+    match content {
+        exports::Content::Interfaces(functions) => {
+            let program = functions.first().map(|first| first.label.clone()).unwrap_or_default();
+            Content::Interfaces(Interfaces { program, functions, origin: Origin::Bundle(bundle) })
+        }
+        exports::Content::Types(types) => Content::Types(types),
+    }
 }
 
 /// The interfaces of a model: those that a compiled one records, or that of its graph.

@@ -94,12 +94,7 @@ impl Registry {
         changes: ChangesOf,
         time: i64,
     ) -> PyResult<Answer<'py, Bound<'py, PyAny>>> {
-        let (bundle, (name, size, digest)) = (Bytes::copy_from_slice(bundle), source);
-        let digest = digest.parse().map(Hash).map_err(core_error)?;
-        let source = SourceFile { digest, name, size };
-        let tool = concat!("typeloom ", env!("CARGO_PKG_VERSION")).to_owned();
-        let (subject, settings) = (parsed::<Subject>(subject)?, settings_of(changes)?);
-        let push = Push { bundle, source, tool, settings, time: Timestamp::from_unix(time) };
+        let (subject, push) = (parsed::<Subject>(subject)?, push_of(bundle, source, changes, time)?);
         self.run(py, Missing::Create, move |registry| {
             let pushed = registry.push(&subject, &push)?;
             let Pushed { subject, version, novelty, head } = pushed;
@@ -114,6 +109,21 @@ impl Registry {
             object["subject"] = json!(subject.as_str());
             object["new"] = json!(novelty == Novelty::New);
             Ok(object)
+        })
+    }
+
+    /// The number that a push would have, and whether the version would be `new`. Writes nothing.
+    fn preview<'py>(
+        &self,
+        py: Python<'py>,
+        subject: &str,
+        bundle: &[u8],
+        source: Source,
+        changes: ChangesOf,
+    ) -> PyResult<Answer<'py, Bound<'py, PyAny>>> {
+        let (subject, push) = (parsed::<Subject>(subject)?, push_of(bundle, source, changes, 0)?);
+        self.run(py, Missing::Refuse, move |registry| {
+            Ok(objects::preview(&subject, registry.preview(&subject, &push)?))
         })
     }
 
@@ -281,6 +291,25 @@ impl Registry {
     }
 }
 
+fn push_of(bundle: &[u8], source: Source, changes: ChangesOf, time: i64) -> PyResult<Push> {
+    let (name, size, digest) = source;
+    let digest = digest.parse().map(Hash).map_err(core_error)?;
+    Ok(Push {
+        bundle: Bytes::copy_from_slice(bundle),
+        source: SourceFile { digest, name, size },
+        tool: concat!("typeloom ", env!("CARGO_PKG_VERSION")).to_owned(),
+        settings: settings_of(changes)?,
+        time: Timestamp::from_unix(time),
+    })
+}
+
+/// Whether a text is a reference to a version; whether it names the version.
+#[pyfunction]
+pub(crate) fn registry_reference(text: &str) -> Option<bool> {
+    let reference = text.parse::<Reference>().ok()?;
+    Some(reference.version == Named::Yes)
+}
+
 /// The record of the version that an entry creates, with its aliases after the entry `head`.
 fn version_of(located: &Located, version: u64, head: &Located) -> Value {
     let mut object = objects::entry(located);
@@ -313,9 +342,9 @@ fn failure(py: Python<'_>, error: RegistryError) -> PyResult<Failure<'_>> {
             ("corrupt", json!({"object": corruption.object, "problem": corruption.problem.to_string()}))
         }
         RegistryError::NoRegistry(_)
-        | RegistryError::NoSubject(_)
+        | RegistryError::NoSubject { .. }
         | RegistryError::NoVersion { .. }
-        | RegistryError::NoAlias(..) => ("not-found", Value::Null),
+        | RegistryError::NoAlias { .. } => ("not-found", Value::Null),
         RegistryError::Unconfirmed { object, error: _ } => ("unconfirmed", json!({"object": object})),
         RegistryError::Name(_)
         | RegistryError::UnknownFormat { .. }

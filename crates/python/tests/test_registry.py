@@ -84,6 +84,87 @@ def test_equal_content_is_pushed_once(store: Store) -> None:
     assert registry.subject("net").entry == 2
 
 
+def test_names_of_symbols_come_back_as_they_were_pushed(registry: Registry) -> None:
+    def of(batch: str, past: str) -> str:
+        return HEAD + f"g (float[{batch}, 4, {past}, 8] x, float[?, 3] w) => (y, v) {{ y = Relu(x) v = Relu(w) }}"
+
+    text = "(x: float[batch, 4, past, 8], w: float[?, 3]) -> (y: float[batch, 4, past, 8], v: float[?, 3])"
+    first = registry.push(of("batch", "past"), "net")
+    assert str(registry.pull("net")) == text
+    assert str(tl.Interface.from_bundle(registry.pull_bundle("net").to_bytes())) == text
+    again = registry.push(of("past", "other"), "net")
+    assert (again.new, again.number, again.bundle) == (False, 1, first.bundle)
+    assert str(registry.pull("net")) == text
+    assert registry.pull("net") == tl.describe(of("n", "m"))
+    # A bundle without names is the same content.
+    assert not registry.push(tl.describe(of("A", "B")), "net").new
+
+
+def test_versions_are_compared_like_models(registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.push(model(1), "vision/net", alias="production", mode="none")
+    latest = registry.push(model(2), "vision/net")
+    expected = tl.diff(model(1), model(2))
+    for old, new in [
+        ("vision/net@production", "vision/net"),
+        ("vision/net@1", latest),
+        ("vision/net@1", model(2)),
+        (interface(1), "vision/net@2"),
+        (registry.pull_bundle("vision/net@1"), "vision/net@latest"),
+    ]:
+        assert repr(registry.diff(old, new)) == repr(expected)
+    assert bool(registry.diff("vision/net@1", "vision/net@2", mode="forward")) == bool(
+        tl.diff(model(1), model(2), mode="forward")
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("net@1").write_bytes(tl.model_from_text(model(2)))
+    assert repr(registry.diff("net@1", "vision/net@2")) == repr(tl.diff(model(2), model(2)))
+    with pytest.raises(NotFoundError, match=r"no subject `vision/nett`; did you mean `vision/net`\?"):
+        registry.diff("vision/nett@1", "vision/net@2")
+    with pytest.raises(NotFoundError, match=r"no alias `prodution` \(its aliases: `production`\); did you mean `production`\?"):
+        registry.diff("vision/net@prodution", "vision/net@2")
+
+
+def test_the_models_of_a_folder_are_pushed_each_to_its_subject(registry: Registry, tmp_path: Path) -> None:
+    folder = tmp_path / "models"
+    (folder / "vision").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    files = {
+        ".hidden/net.onnx": tl.model_from_text(model(1)),
+        "bad name.onnx": tl.model_from_text(model(1)),
+        "broken.onnx": b"no model",
+        "vision/net.onnx": tl.model_from_text(model(1)),
+        "vision/net.onnxtxt": model(1).encode(),
+        "wrong.onnxtxt": WRONG.encode(),
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    errors = {
+        "bad name.onnx": "TypeloomError",
+        "broken.onnx": "ModelError",
+        "vision/net.onnx": None,
+        "vision/net.onnxtxt": "TypeloomError",
+        "wrong.onnxtxt": "ModelError",
+    }
+
+    def pushed(**options: Any) -> list[tl.registry.Pushed]:
+        results = registry.push_all(folder, prefix="team", **options)
+        names = [os.path.relpath(one.file, folder) for one in results]
+        assert dict(zip(names, (type(one.error).__name__ if one.error else None for one in results))) == errors
+        return [one for one in results if one]
+
+    (preview,) = pushed(dry_run=True)
+    assert (preview.subject, preview.number, preview.new, preview.version) == ("team/vision/net", 1, True, None)
+    assert not os.path.exists(registry.url)
+    (first,) = pushed(alias="production")
+    assert first.version is not None
+    assert (first.version.reference, first.version.aliases) == ("team/vision/net@1", ["production"])
+    (again,) = pushed()
+    assert (again.number, again.new) == (1, False)
+    assert repr(again).endswith("net.onnx -> team/vision/net@1, unchanged>")
+    with pytest.raises(NotADirectoryError):
+        registry.push_all(folder / "none")
+
+
 def test_a_violation_is_rejected_with_its_differences(store: Store) -> None:
     registry = store.registry()
     registry.push(model(1), "net", mode="backward_transitive")
@@ -131,7 +212,7 @@ def test_a_check_writes_nothing(store: Store) -> None:
     assert registry.check(model(1), "net", mode="forward")
     assert store.keys() == before
     assert repr(registry.check(model(1), "net")) == (
-        "net@2: outputs.y1: removed, was float[A, 4] (breaks backward)\n"
+        "net@2: outputs.y1: removed, was float[N, 4] (breaks backward)\n"
         "not compatible with net (backward); nearest compatible version: net@1"
     )
 
@@ -245,7 +326,7 @@ def test_a_report_has_the_differences_from_a_version(store: Store) -> None:
     assert not bad and not bad.ok and bad.against is not None and not bad.against
     (problem,) = bad.errors
     assert problem.code == "output-removed" and not problem.labels
-    assert str(problem) == "error[output-removed]: outputs.y1: removed, was float[A, 4] (breaks backward), compared with net@1"
+    assert str(problem) == "error[output-removed]: outputs.y1: removed, was float[N, 4] (breaks backward), compared with net@1"
     assert problem.text in bad.text()
     assert bad.text().endswith("<text>: 1 error, not backward compatible with net@production")
     with pytest.raises(tl.ModelError, match="outputs.y1"):

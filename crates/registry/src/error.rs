@@ -4,6 +4,7 @@ use std::fmt;
 
 use typeloom_interface::bundle::BundleError;
 use typeloom_io::stores::StoreError;
+use typeloom_solver::diagnostic::text::suggestion;
 
 use crate::names::{Alias, NameError, Selector, Subject};
 use crate::verdict::Verdict;
@@ -34,8 +35,13 @@ pub enum RegistryError {
     #[error("`{0}` does not support conditional writes, which concurrent pushes need")]
     NoConditionalWrites(String),
     /// The subject has no entries.
-    #[error("there is no subject `{0}`")]
-    NoSubject(Subject),
+    #[error("there is no subject `{subject}`{}", suggestion(similar))]
+    NoSubject {
+        /// The name.
+        subject: Subject,
+        /// Names of subjects that could be meant.
+        similar: Vec<String>,
+    },
     /// The subject has no such version.
     #[error("`{subject}` has no version `{selector}`{}", Versions(*.versions))]
     NoVersion {
@@ -47,8 +53,17 @@ pub enum RegistryError {
         versions: u64,
     },
     /// The subject has no such alias.
-    #[error("`{0}` has no alias `{1}`")]
-    NoAlias(Subject, Alias),
+    #[error("`{subject}` has no alias `{alias}` ({}){}", Aliases(aliases), suggestion(similar))]
+    NoAlias {
+        /// The subject.
+        subject: Subject,
+        /// The alias.
+        alias: Alias,
+        /// The aliases of the subject.
+        aliases: Vec<Alias>,
+        /// The aliases or versions that could be meant.
+        similar: Vec<String>,
+    },
     /// The object in the store is not as it was written, or something else wrote it.
     #[error(transparent)]
     Corrupt(#[from] Box<Corruption>),
@@ -96,6 +111,24 @@ impl fmt::Display for Versions {
         match self.0 {
             0 => f.write_str("; it has no versions"),
             versions => write!(f, "; the latest one is {versions}"),
+        }
+    }
+}
+
+/// Maximum number of aliases in a message.
+const MAX_SHOWN: usize = 10;
+
+/// The aliases of a subject, as a clause.
+struct Aliases<'a>(&'a [Alias]);
+
+impl fmt::Display for Aliases<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, rest)) = self.0.split_first() else { return f.write_str("it has no aliases") };
+        write!(f, "its aliases: `{first}`")?;
+        rest.iter().take(MAX_SHOWN - 1).try_for_each(|alias| write!(f, ", `{alias}`"))?;
+        match self.0.len().saturating_sub(MAX_SHOWN) {
+            0 => Ok(()),
+            hidden => write!(f, " and {hidden} more"),
         }
     }
 }

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 use crate::entry::{Change, Entry, Version};
 use crate::gc::Collected;
 use crate::log::Located;
+use crate::names::Subject;
 use crate::pull::{History, Pulled, Rest};
-use crate::push::{Novelty, Pushed};
+use crate::push::{Novelty, Preview, Pushed};
 use crate::settings::Current;
 use crate::verdict::{Compared, Nearest, Verdict};
 use crate::verify::{Finding, Report, Severity, Verified};
@@ -96,6 +97,18 @@ pub fn pushed(pushed: &Pushed) -> Value {
         "mode": head.entry.state.mode.name(),
         "entry": head.entry.entry,
         "digest": head.digest.to_string(),
+    })
+}
+
+/// The result that a push would have.
+#[must_use]
+pub fn preview(subject: &Subject, preview: Preview) -> Value {
+    let Preview { version, novelty } = preview;
+    json!({
+        "subject": subject.as_str(),
+        "version": version,
+        "new": novelty == Novelty::New,
+        "dry_run": true,
     })
 }
 

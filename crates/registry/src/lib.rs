@@ -73,6 +73,7 @@ pub mod pull;
 pub mod push;
 pub mod registry;
 pub mod settings;
+mod similar;
 mod skew;
 pub mod time;
 pub mod verdict;

@@ -17,8 +17,9 @@ use crate::entry::{
     Change, Entry, FORMAT, Hash, Link, MAX_ENTRY, MAX_NUMBER, State, Version, canonical, parse,
 };
 use crate::error::{Problem, RegistryError};
-use crate::names::{Selector, Subject};
+use crate::names::{Alias, Selector, Subject};
 use crate::registry::{HEAD, LOG, MAX_LISTED, MAX_MARKER, Registry};
+use crate::similar::similar_selectors;
 use crate::skew;
 use crate::time::Timestamp;
 
@@ -338,6 +339,16 @@ impl<'r> Log<'r> {
     }
 }
 
+/// The error of an alias that a subject does not have.
+pub(crate) fn no_alias(subject: &Subject, alias: &Alias, state: &State, versions: u64) -> RegistryError {
+    RegistryError::NoAlias {
+        subject: subject.clone(),
+        alias: alias.clone(),
+        aliases: state.aliases.keys().cloned().collect(),
+        similar: similar_selectors(alias, state, versions),
+    }
+}
+
 /// The number of the version that a selector refers to.
 pub(crate) fn resolve(
     subject: &Subject,
@@ -353,7 +364,7 @@ pub(crate) fn resolve(
         Selector::Latest | Selector::Version(_) => Err(no_version()),
         Selector::Alias(alias) => {
             let version = state.aliases.get(alias).copied();
-            version.ok_or_else(|| RegistryError::NoAlias(subject.clone(), alias.clone()))
+            version.ok_or_else(|| no_alias(subject, alias, state, versions))
         }
     }
 }

@@ -83,7 +83,7 @@ impl FromStr for Subject {
 pub struct Alias(String);
 
 /// The reference to the version with the largest number.
-const LATEST: &str = "latest";
+pub(crate) const LATEST: &str = "latest";
 
 impl Alias {
     /// The name.

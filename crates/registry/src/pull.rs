@@ -57,7 +57,12 @@ impl Registry {
     /// The head of a subject that has versions or settings.
     fn known(&self, log: &Log<'_>) -> Result<Arc<Located>, RegistryError> {
         let head = log.head()?.filter(|head| !is_unborn(head));
-        head.ok_or_else(|| RegistryError::NoSubject(log.subject.clone()))
+        head.ok_or_else(|| self.no_subject(&log.subject))
+    }
+
+    /// The error of a subject that does not exist.
+    pub(crate) fn no_subject(&self, subject: &Subject) -> RegistryError {
+        RegistryError::NoSubject { subject: subject.clone(), similar: self.similar_subjects(subject) }
     }
 
     /// A version, verified: the chain of entries from the head, the bundle, and its types.

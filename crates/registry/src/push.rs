@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use typeloom_interface::exports::Content;
 use typeloom_io::stores::Created;
 
 use crate::entry::{BundleName, Change, Hash, MAX_SOURCE, SourceFile, State, Version, listed_roots};
@@ -52,27 +53,67 @@ pub struct Pushed {
 pub enum Novelty {
     /// It did.
     New,
-    /// The latest version has the same bundle.
+    /// The latest version has the same content. Its names of symbols stay.
     Existing,
+}
+
+/// Result of a push that was not made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Preview {
+    /// The number that the version would have.
+    pub version: u64,
+    /// Whether the version would be new.
+    pub novelty: Novelty,
+}
+
+/// The effect of a push after an entry.
+struct Next {
+    /// The state before.
+    old: State,
+    /// The state after.
+    state: State,
+    /// The number of the version.
+    version: u64,
+    novelty: Novelty,
+}
+
+/// The effect of a push after the entry `head`.
+fn next(
+    log: &Log<'_>,
+    head: Option<&Arc<Located>>,
+    push: &Push,
+    digest: Hash,
+    content: &Content,
+) -> Result<Next, RegistryError> {
+    let (old, versions) =
+        head.map_or_else(|| (State::default(), 0), |head| (head.entry.state.clone(), head.entry.versions));
+    let is_latest = match head {
+        Some(head) if versions > 0 => {
+            let latest = log.seek_version(Arc::clone(head), versions)?;
+            let record = log.version(&latest)?;
+            // The bundle is read only if the record does not show a difference.
+            record.bundle.digest == digest
+                || (record.roots == listed_roots(content)
+                    && log.content(&latest)?.1.roots() == content.roots())
+        }
+        Some(_) | None => false,
+    };
+    let (version, novelty) =
+        if is_latest { (versions, Novelty::Existing) } else { (versions + 1, Novelty::New) };
+    let state = push.settings.apply(&log.subject, &old, version)?;
+    Ok(Next { old, state, version, novelty })
 }
 
 impl Registry {
     /// Pushes a version, and creates the registry and the subject if they do not exist. If the latest version
-    /// has the same bundle, that version is returned, and only settings that differ are written.
+    /// has the same types under the same labels, that version is returned, and only settings that differ are
+    /// written. The names of symbols are hints: those of the first push stay.
     ///
     /// # Errors
     /// [`RegistryError::Rejected`] if the version violates the mode of the state that it would have. After a
     /// lost race the check is repeated with the new latest version.
     pub fn push(&self, subject: &Subject, push: &Push) -> Result<Pushed, RegistryError> {
-        let size = push.bundle.len() as u64;
-        if size > MAX_BUNDLE {
-            return Err(RegistryError::Limit { what: "the size of the bundle", limit: MAX_BUNDLE });
-        }
-        if push.source.name.len() > MAX_SOURCE || push.tool.len() > MAX_SOURCE {
-            return Err(RegistryError::Limit { what: "the name of the file", limit: MAX_SOURCE as u64 });
-        }
-        let digest = Hash::of(&push.bundle);
-        let content = self.decoded(digest, &push.bundle).map_err(RegistryError::NotABundle)?;
+        let (digest, content) = self.content_of(push)?;
         self.ensure_format()?;
         let log = Log::new(self, subject);
         let mut head = log.head()?;
@@ -82,23 +123,10 @@ impl Registry {
         let mut upload: Option<BundleName> = None;
         for lost in 0..self.contention.attempts {
             self.pause(lost)?;
-            let (old, versions) = head.as_ref().map_or_else(
-                || (State::default(), 0),
-                |head| (head.entry.state.clone(), head.entry.versions),
-            );
-            let is_latest = match &head {
-                Some(head) if versions > 0 => {
-                    let latest = log.seek_version(Arc::clone(head), versions)?;
-                    log.version(&latest)?.bundle.digest == digest
-                }
-                Some(_) | None => false,
-            };
-            let version = if is_latest { versions } else { versions + 1 };
-            let state = push.settings.apply(subject, &old, version)?;
-            let change = if is_latest {
+            let Next { old, state, version, novelty } = next(&log, head.as_ref(), push, digest, &content)?;
+            let change = if novelty == Novelty::Existing {
                 if let Some(head) = head.as_ref().filter(|_| state == old) {
                     let head = Located::clone(head);
-                    let novelty = Novelty::Existing;
                     return Ok(Pushed { subject: subject.clone(), version, novelty, head });
                 }
                 Change::Set {}
@@ -112,11 +140,11 @@ impl Registry {
                     None => upload.insert(self.upload(subject, digest, &push.bundle)?).clone(),
                 };
                 let (source, tool) = (push.source.clone(), push.tool.clone());
-                Change::Push(Version { bundle, roots: listed_roots(&content), size, source, tool })
+                let (roots, size) = (listed_roots(&content), push.bundle.len() as u64);
+                Change::Push(Version { bundle, roots, size, source, tool })
             };
             match log.append(head.as_ref(), Draft { change, state, time: push.time })? {
                 Appended::Head(head) => {
-                    let novelty = if is_latest { Novelty::Existing } else { Novelty::New };
                     let head = Located::clone(&head);
                     return Ok(Pushed { subject: subject.clone(), version, novelty, head });
                 }
@@ -132,6 +160,41 @@ impl Registry {
             }
         }
         Err(RegistryError::Contended { subject: subject.clone(), attempts: self.contention.attempts })
+    }
+
+    /// The result that [`Self::push`] would have now. Writes nothing.
+    ///
+    /// # Errors
+    /// As of a push, as far as they do not come from writing.
+    pub fn preview(&self, subject: &Subject, push: &Push) -> Result<Preview, RegistryError> {
+        let (digest, content) = self.content_of(push)?;
+        let first = Preview { version: 1, novelty: Novelty::New };
+        match self.check_format() {
+            Err(RegistryError::NoRegistry(_)) => return Ok(first),
+            format => format?,
+        }
+        let log = Log::new(self, subject);
+        let head = log.head()?;
+        let Next { old: _, state, version, novelty } = next(&log, head.as_ref(), push, digest, &content)?;
+        if novelty == Novelty::New {
+            let verdict = Comparer::new(&content).verdict(&log, head.as_ref(), &state)?;
+            if !verdict.is_compatible() {
+                return Err(RegistryError::Rejected(Box::new(verdict)));
+            }
+        }
+        Ok(Preview { version, novelty })
+    }
+
+    /// The hash and the content of the bundle of a push within the limits.
+    fn content_of(&self, push: &Push) -> Result<(Hash, Arc<Content>), RegistryError> {
+        if push.bundle.len() as u64 > MAX_BUNDLE {
+            return Err(RegistryError::Limit { what: "the size of the bundle", limit: MAX_BUNDLE });
+        }
+        if push.source.name.len() > MAX_SOURCE || push.tool.len() > MAX_SOURCE {
+            return Err(RegistryError::Limit { what: "the name of the file", limit: MAX_SOURCE as u64 });
+        }
+        let digest = Hash::of(&push.bundle);
+        Ok((digest, self.decoded(digest, &push.bundle).map_err(RegistryError::NotABundle)?))
     }
 
     /// Uploads a bundle under a new name.

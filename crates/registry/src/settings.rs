@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::entry::{Change, MAX_ALIASES, Ports, State};
 use crate::error::RegistryError;
-use crate::log::{Appended, Draft, Located, Log, resolve};
+use crate::log::{Appended, Draft, Located, Log, no_alias, resolve};
 use crate::mode::Mode;
 use crate::names::{Alias, Selector, Subject};
 use crate::registry::Registry;
@@ -41,7 +41,7 @@ impl Settings {
         state.ports = ports.unwrap_or(state.ports);
         for alias in removed {
             if state.aliases.remove(alias).is_none() {
-                return Err(RegistryError::NoAlias(subject.clone(), alias.clone()));
+                return Err(no_alias(subject, alias, old, versions));
             }
         }
         for (alias, selector) in aliases {
@@ -81,7 +81,7 @@ impl Registry {
         for lost in 0..self.contention.attempts {
             self.pause(lost)?;
             let Some(last) = head.take().filter(|head| !is_unborn(head)) else {
-                return Err(RegistryError::NoSubject(subject.clone()));
+                return Err(self.no_subject(subject));
             };
             let state = settings.apply(subject, &last.entry.state, last.entry.versions)?;
             if state == last.entry.state {

@@ -12,6 +12,9 @@ use crate::error::{ContractError, Reason};
 use crate::signature::{Extent, Port, Side, Signature};
 use crate::{Format, Options, json};
 
+/// The key of an object with the axes of each symbol and expression. Validators ignore it.
+pub(crate) const EXTENTS: &str = "x-typeloom-extents";
+
 /// Writes the schemas.
 pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, ContractError> {
     let mut shared = Map::new();
@@ -21,12 +24,16 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
     if let Some(definitions) = definitions.as_object_mut() {
         definitions.append(&mut shared);
     }
-    Ok(json::pretty(&json!({
+    let mut document = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": options.name_or_default(),
         "$ref": "#/$defs/request",
         "$defs": definitions,
-    })))
+    });
+    if let Some(extents) = signature.extents_object() {
+        document[EXTENTS] = extents;
+    }
+    Ok(json::pretty(&document))
 }
 
 /// The schema of an object with all tensors of a side.

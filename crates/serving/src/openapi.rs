@@ -28,19 +28,23 @@ pub(crate) fn write(signature: &Signature, options: &Options) -> Result<String, 
         wanted["properties"]["name"] = json!({"enum": names});
     }
     let path = format!("/v2/models/{}/infer", percent_encoded(options.name_or_default()));
+    let mut operation = json!({
+        "operationId": "infer",
+        "summary": "Run the model",
+        "description": if description.is_empty() { String::new() } else { format!("Not expressed: {description}") },
+        "requestBody": {"required": true, "content": content("InferenceRequest")},
+        "responses": {
+            "200": {"description": "The outputs of the model", "content": content("InferenceResponse")},
+            "400": {"description": "The request was refused", "content": content("InferenceError")},
+        },
+    });
+    if let Some(extents) = signature.extents_object() {
+        operation[json_schema::EXTENTS] = extents;
+    }
     Ok(json::pretty(&json!({
         "openapi": "3.1.0",
         "info": {"title": options.name_or_default(), "version": "1"},
-        "paths": {path: {"post": {
-            "operationId": "infer",
-            "summary": "Run the model",
-            "description": if description.is_empty() { String::new() } else { format!("Not expressed: {description}") },
-            "requestBody": {"required": true, "content": content("InferenceRequest")},
-            "responses": {
-                "200": {"description": "The outputs of the model", "content": content("InferenceResponse")},
-                "400": {"description": "The request was refused", "content": content("InferenceError")},
-            },
-        }}},
+        "paths": {path: {"post": operation}},
         "components": {"schemas": {
             "InferenceRequest": {"type": "object", "required": ["inputs"], "properties": {
                 "id": {"type": "string"},

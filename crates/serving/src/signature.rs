@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use typeloom_dim::{DimId, Dims};
 use typeloom_interface::{Interface, Parameter};
 use typeloom_solver::elem::{Elem, ElemSet};
@@ -48,7 +49,7 @@ pub struct Port {
 }
 
 /// The extent of one axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// A number.
     Fixed(u64),
@@ -150,31 +151,77 @@ impl Signature {
         extents.filter_map(Extent::symbol).filter(|symbol| known.insert(*symbol)).collect()
     }
 
-    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per
-    /// text. Extents have the paths of [`typeloom_interface::compare`], such as `inputs.x.shape[0]`.
+    /// The extents that are no independent numbers: symbols in several axes, and then expressions, each in the
+    /// order of the first use. Axes have the paths of [`typeloom_interface::compare`], such as
+    /// `inputs.x.shape[0]`.
     #[must_use]
-    pub fn relations(&self) -> Vec<String> {
-        let mut axes: HashMap<&str, Vec<String>> = HashMap::new();
-        let mut derived = Vec::new();
+    pub fn related_extents(&self) -> Vec<RelatedExtent> {
+        let (mut symbols, mut expressions) = (Vec::new(), Vec::new());
+        let mut known: HashMap<&Extent, usize> = HashMap::new();
         for (side, port) in self.ports() {
             for (axis, extent) in port.extents().iter().enumerate() {
-                let path = || format!("{side}s.{}.shape[{axis}]", port.name);
-                match extent {
-                    Extent::Symbol(symbol) => axes.entry(symbol).or_default().push(path()),
-                    Extent::Expression { text, .. } => derived.push(format!("{} is {text}", path())),
-                    Extent::Fixed(_) | Extent::Free => {}
-                }
+                let found: &mut Vec<RelatedExtent> = match extent {
+                    Extent::Symbol(_) => &mut symbols,
+                    Extent::Expression { .. } => &mut expressions,
+                    Extent::Fixed(_) | Extent::Free => continue,
+                };
+                let at = *known.entry(extent).or_insert_with(|| {
+                    found.push(RelatedExtent { text: extent.to_string(), axes: Vec::new() });
+                    found.len() - 1
+                });
+                found[at].axes.push(format!("{side}s.{}.shape[{axis}]", port.name));
             }
         }
-        let mut relations = Vec::new();
-        for symbol in self.symbols() {
-            if let Some(axes) = axes.get(symbol).filter(|axes| axes.len() > 1) {
-                relations.push(format!("{symbol} is one number: {}", axes.join(", ")));
-            }
-        }
-        relations.append(&mut derived);
+        symbols.retain(|symbol| symbol.axes.len() > 1);
+        symbols.append(&mut expressions);
+        symbols
+    }
+
+    /// The relations between extents, and the conditions on them, that no list of tensors expresses, one per
+    /// short text: not all axes are named.
+    #[must_use]
+    pub fn relations(&self) -> Vec<String> {
+        let mut relations: Vec<String> =
+            self.related_extents().iter().map(RelatedExtent::to_string).collect();
         relations.extend(self.conditions.iter().map(|condition| format!("the model needs {condition}")));
         relations
+    }
+
+    /// The axes of each related extent as a JSON object; `None` if there are none.
+    pub(crate) fn extents_object(&self) -> Option<Value> {
+        let extents = self.related_extents();
+        if extents.is_empty() {
+            return None;
+        }
+        Some(extents.into_iter().map(|it| (it.text, Value::from(it.axes))).collect())
+    }
+}
+
+/// A symbol or an expression, and the axes whose extent it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelatedExtent {
+    /// The symbol or the expression.
+    pub text: String,
+    /// The paths of the axes.
+    pub axes: Vec<String>,
+}
+
+/// Maximum number of axes in the text of a [`RelatedExtent`].
+const MAX_AXES: usize = 3;
+
+/// `batch: the same number in 10 axes (inputs.x.shape[0], ...)`, or `outputs.y.shape[0] is 2*N`.
+impl fmt::Display for RelatedExtent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, axes } = self;
+        if let [axis] = &axes[..] {
+            return write!(f, "{axis} is {text}");
+        }
+        let shown = if axes.len() <= MAX_AXES { &axes[..] } else { &axes[..MAX_AXES] };
+        write!(f, "{text}: the same number in {} axes ({}", axes.len(), shown.join(", "))?;
+        match axes.len() - shown.len() {
+            0 => f.write_str(")"),
+            hidden => write!(f, " and {hidden} more)"),
+        }
     }
 }
 

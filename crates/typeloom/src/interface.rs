@@ -56,7 +56,7 @@ use typeloom_interface::bundle::Exported;
 /// )?;
 /// let bundle = export(&[("g", &Interface::of(&model)?)])?;
 /// let imported = import(bundle.as_bytes())?;
-/// assert_eq!(imported[0].interface.to_string(), "(x: float[A]) -> (y: float[A])");
+/// assert_eq!(imported[0].interface.to_string(), "(x: float[N]) -> (y: float[N])");
 /// let error: BundleError = import(b"no bundle").unwrap_err();
 /// println!("{error}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -163,7 +163,7 @@ pub fn export(interfaces: &[(&str, &Interface)]) -> Result<Bundle, BundleError> 
 /// let functions: Vec<_> = recorded.exports().map(|it| (it.label.as_str(), &it.interface)).collect();
 /// let header = c_header("library", &functions)?;
 /// assert!(header.contains("#define LIBRARY_ROUND_FUNCTION \"round\""));
-/// assert!(header.contains("#define LIBRARY_ROUND_INPUT_X 0 /* `x`: float[A], bb_tensor_f32_t */"));
+/// assert!(header.contains("#define LIBRARY_ROUND_INPUT_X 0 /* `x`: float[N], bb_tensor_f32_t */"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

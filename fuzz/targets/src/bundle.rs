@@ -1,5 +1,6 @@
 //! Bundles of types, as bytes and as JSON.
 
+use typeloom_interface::Interface;
 use typeloom_pool::{Bundle, ImportLimits, Pool};
 use typeloom_term::{Boxed, Symbols};
 
@@ -7,8 +8,7 @@ use typeloom_term::{Boxed, Symbols};
 /// bytes as JSON.
 ///
 /// # Panics
-/// If an imported bundle changes in the conversion to JSON and back, or a bundle read from JSON cannot be
-/// exported unchanged.
+/// If an imported bundle changes when it is exported again or converted to JSON and back.
 pub fn bundle(bytes: &[u8]) {
     let limits = ImportLimits { bytes: 1 << 20, types: 1 << 16, work: 1 << 22, ..ImportLimits::default() };
     let mut pool = Pool::new();
@@ -21,8 +21,14 @@ pub fn bundle(bytes: &[u8]) {
                 let _ = pool.intern_term(&Boxed::new(), &symbols, &term);
             }
         }
-        let named: Vec<_> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
-        let _ = pool.export(&named);
+        let named: Vec<_> =
+            roots.iter().map(|root| (root.label.as_str(), root.ty, root.names.as_slice())).collect();
+        let again = pool.export_named(&named).expect("imported roots can be exported");
+        assert_eq!(again.as_bytes(), bytes, "a bundle is canonical");
+        for root in &roots {
+            let universe = typeloom_solver::universe::Universe::standard();
+            let _ = Interface::from_pool_named(&pool, root.ty, &root.names, universe);
+        }
     }
     if let Ok(json) = Bundle::from_bytes(bytes.to_vec()).to_json() {
         let again = Bundle::from_json(&json, &ImportLimits::default()).expect("a bundle's JSON is a bundle");

@@ -2,6 +2,8 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 
+#[cfg(feature = "registry")]
+use super::registry::RegistryLocation;
 use super::{Color, ContractArgs, ExcludeArgs, ReportArgs, SolveArgs, TextFormat};
 
 /// `typeloom describe`
@@ -40,10 +42,11 @@ pub(crate) enum DiffMode {
 /// `typeloom diff`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DiffArgs {
-    /// A model, a bundle, a contract for serving, or a folder with models
+    /// A model, a bundle, a contract for serving, a folder with models, or `SUBJECT@VERSION` in a registry if
+    /// there is no file of this name
     #[arg(value_name = "OLD")]
     pub(crate) old: String,
-    /// A model, a bundle, a contract for serving, or a folder; the models of two folders are compared by name
+    /// The same; the models of two folders are compared by name
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
     /// The direction of compatibility
@@ -52,6 +55,9 @@ pub(crate) struct DiffArgs {
     /// Callers bind inputs and outputs by name alone, so that their order does not matter
     #[arg(long)]
     pub(crate) by_name: bool,
+    #[cfg(feature = "registry")]
+    #[command(flatten)]
+    pub(crate) at: RegistryLocation,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

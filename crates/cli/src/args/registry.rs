@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use typeloom_project::parts::registry::{Alias, Mode, Reference, Selector, Subject};
 
-use super::{SolveArgs, TextFormat};
+use super::{DiffArgs, FolderArgs, SolveArgs, TextFormat};
 
 /// `typeloom registry`
 #[derive(Debug, Args)]
@@ -14,9 +14,6 @@ pub(crate) struct RegistryArgs {
     pub(crate) command: RegistryCommand,
     #[command(flatten)]
     pub(crate) at: RegistryLocation,
-    /// The format of the output
-    #[arg(long, value_enum, default_value_t, global = true)]
-    pub(crate) format: TextFormat,
 }
 
 /// The location of a registry.
@@ -44,8 +41,8 @@ pub(crate) struct AgainstArgs {
 /// A command for a registry.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RegistryCommand {
-    /// Add the interface of a file as a new version: exit 1 if it violates the compatibility mode of the
-    /// subject
+    /// Add the interface of a file, or those of a folder, as new versions: exit 1 if one violates the
+    /// compatibility mode of its subject
     Push(PushArgs),
     /// Write a version into a bundle, after its verification
     Pull(PullArgs),
@@ -55,6 +52,8 @@ pub(crate) enum RegistryCommand {
     Show(ShowArgs),
     /// Compare a file as `push` does, but write nothing: exit 1 if it is not compatible
     Check(RegistryCheckArgs),
+    /// Compare two versions, or a version and a file, as `typeloom diff` does
+    Diff(DiffArgs),
     /// Change the compatibility mode or the aliases of a subject
     Set(SetArgs),
     /// Recompute all digests and comparisons: exit 1 if the registry is damaged
@@ -66,19 +65,31 @@ pub(crate) enum RegistryCommand {
 /// `typeloom registry push`
 #[derive(Debug, Args)]
 pub(crate) struct PushArgs {
-    /// A model, a compiled model, or a bundle
+    /// A model, a compiled model, a bundle, or a folder with models
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
-    /// The subject: `vision/resnet`
+    /// The subject: `vision/resnet`. The subject of a model in a folder is its path in the folder without the
+    /// extension
     #[arg(value_name = "SUBJECT")]
-    pub(crate) subject: Subject,
+    pub(crate) subject: Option<Subject>,
+    /// The first segments of the subjects of a folder
+    #[arg(long, conflicts_with = "subject")]
+    pub(crate) prefix: Option<Subject>,
+    /// Show the effect, but write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Set an alias to this version; can be repeated
     #[arg(long = "alias", value_name = "ALIAS")]
     pub(crate) aliases: Vec<Alias>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
     #[command(flatten)]
     pub(crate) state: StateArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) folder: FolderArgs,
 }
 
 /// Settings of a subject.
@@ -105,6 +116,9 @@ pub(crate) struct PullArgs {
     /// Write the bundle; `-` is standard output
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// `typeloom registry list`
@@ -113,6 +127,9 @@ pub(crate) struct ListArgs {
     /// The first segments of the names
     #[arg(value_name = "PREFIX")]
     pub(crate) prefix: Option<Subject>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// `typeloom registry show`
@@ -124,6 +141,9 @@ pub(crate) struct ShowArgs {
     /// Show at most this many entries of the log of a subject, the latest ones
     #[arg(long, value_name = "NUMBER", default_value_t = 50)]
     pub(crate) limit: usize,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// `typeloom registry check`
@@ -138,6 +158,9 @@ pub(crate) struct RegistryCheckArgs {
     /// The compatibility mode instead of that of the subject
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<Mode>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
 }
@@ -156,6 +179,9 @@ pub(crate) struct SetArgs {
     /// Remove an alias; can be repeated
     #[arg(long = "remove-alias", value_name = "ALIAS")]
     pub(crate) removed: Vec<Alias>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// Parses `ALIAS=VERSION`.
@@ -187,6 +213,9 @@ pub(crate) struct VerifyArgs {
     /// Write the checkpoint into the file of --checkpoint
     #[arg(long, requires = "checkpoint", conflicts_with = "output")]
     pub(crate) in_place: bool,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// `typeloom registry gc`
@@ -201,6 +230,9 @@ pub(crate) struct GcArgs {
     /// Show the bundles, but delete nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// The seconds of a duration such as `90s` or `2h`.

@@ -1,29 +1,31 @@
 //! `typeloom registry`: versions of interfaces in a folder or an object store.
 
 mod open;
+mod push;
 mod text;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
+use typeloom::check::Diagnostic;
 use typeloom_project::interfaces;
 use typeloom_project::parts::io::stores::Missing;
-use typeloom_project::parts::registry::entry::{Hash, Ports, SourceFile};
+use typeloom_project::parts::registry::entry::Ports;
 use typeloom_project::parts::registry::gc::{Collection, Effect};
-use typeloom_project::parts::registry::push::Push;
+use typeloom_project::parts::registry::json as objects;
 use typeloom_project::parts::registry::settings::Settings as Changes;
 use typeloom_project::parts::registry::verify::Checkpoint;
-use typeloom_project::parts::registry::{RegistryError, Selector, json as objects};
 use typeloom_project::parts::report;
 use typeloom_project::parts::settings::effective::Settings;
 use typeloom_project::settings::Resolver;
 
 use crate::args::registry::{
-    GcArgs, ListArgs, PullArgs, PushArgs, RegistryArgs, RegistryCheckArgs, RegistryCommand, RegistryLocation,
-    SetArgs, ShowArgs, StateArgs, VerifyArgs,
+    GcArgs, ListArgs, PullArgs, RegistryArgs, RegistryCheckArgs, RegistryCommand, RegistryLocation, SetArgs,
+    ShowArgs, StateArgs, VerifyArgs,
 };
 use crate::args::{Color, SolveArgs, TextFormat};
+use crate::commands::diff::{self, Versions};
 use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::output::{refuse, write};
@@ -33,16 +35,17 @@ use crate::target::Target;
 pub(crate) use open::{now, open};
 
 pub(crate) fn run(args: &RegistryArgs) -> anyhow::Result<Outcome> {
-    let RegistryArgs { command, at, format } = args;
+    let RegistryArgs { command, at } = args;
     match command {
-        RegistryCommand::Push(push) => run_push(push, at, *format),
-        RegistryCommand::Pull(pull) => run_pull(pull, at, *format),
-        RegistryCommand::List(list) => run_list(list, at, *format),
-        RegistryCommand::Show(show) => run_show(show, at, *format),
-        RegistryCommand::Check(check) => run_check(check, at, *format),
-        RegistryCommand::Set(set) => run_set(set, at, *format),
-        RegistryCommand::Verify(verify) => run_verify(verify, at, *format),
-        RegistryCommand::Gc(gc) => run_gc(gc, at, *format),
+        RegistryCommand::Push(args) => push::run(args, at),
+        RegistryCommand::Pull(args) => run_pull(args, at),
+        RegistryCommand::List(args) => run_list(args, at),
+        RegistryCommand::Show(args) => run_show(args, at),
+        RegistryCommand::Check(args) => run_check(args, at),
+        RegistryCommand::Diff(args) => diff::compare(args, Versions::All),
+        RegistryCommand::Set(args) => run_set(args, at),
+        RegistryCommand::Verify(args) => run_verify(args, at),
+        RegistryCommand::Gc(args) => run_gc(args, at),
     }
 }
 
@@ -73,76 +76,31 @@ fn changes(args: &StateArgs) -> Changes {
     Changes { mode: args.mode, ports, ..Changes::default() }
 }
 
-/// A file and its content as a bundle.
-struct Input {
-    source: Source,
-    settings: Resolver,
-    bundle: Vec<u8>,
-}
-
-/// Reads the interface of a file; `Err` contains the outcome for a model with errors, which are shown.
-fn read(file: &str, solve: &SolveArgs, verdict: &str) -> anyhow::Result<Result<Input, Outcome>> {
-    let source = input::source(file);
-    let mut settings = settings::resolver(solve, Settings::default())?;
-    let content = match interfaces::read(&source.open()?, &*settings.plan(&source)?)? {
+/// The interface of a file as a bundle; the diagnostics of a model with errors.
+fn read(source: &Source, settings: &mut Resolver) -> anyhow::Result<Result<Vec<u8>, Vec<Diagnostic>>> {
+    let content = match interfaces::read(&source.open()?, &*settings.plan(source)?)? {
         Ok(content) => content,
-        Err(diagnostics) => return Ok(Err(refuse(&source.name, &diagnostics, Color::Auto, verdict)?)),
+        Err(diagnostics) => return Ok(Err(diagnostics)),
     };
-    let bundle = content.bundle().with_context(|| format!("cannot describe `{}`", source.name))?.into_bytes();
-    Ok(Ok(Input { source, settings, bundle }))
+    let bundle = content.bundle().with_context(|| format!("cannot describe `{}`", source.name))?;
+    Ok(Ok(bundle.into_bytes()))
 }
 
-fn run_push(args: &PushArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
-    let Input { source, mut settings, bundle } = match read(&args.file, &args.solve, "not pushed")? {
-        Ok(input) => input,
-        Err(outcome) => return Ok(outcome),
-    };
-    let (size, digest) = match source.path() {
-        Some(path) => {
-            let bytes = typeloom_project::parts::io::files::open(path)
-                .with_context(|| format!("cannot read `{}`", source.name))?;
-            (bytes.len() as u64, Hash::of(&bytes))
-        }
-        // Standard input is read once, so the record describes the interface.
-        None => (bundle.len() as u64, Hash::of(&bundle)),
-    };
-    let mut changes = changes(&args.state);
-    changes.aliases = args.aliases.iter().map(|alias| (alias.clone(), Selector::Latest)).collect();
-    let push = Push {
-        bundle: bundle.into(),
-        source: SourceFile { digest, name: args.file.clone(), size },
-        tool: concat!("typeloom ", env!("CARGO_PKG_VERSION")).to_owned(),
-        settings: changes,
-        time: now()?,
-    };
-    let registry =
-        open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Create)?;
-    match registry.push(&args.subject, &push) {
-        Ok(pushed) => {
-            show(format, || text::pushed(&source.name, &pushed), || objects::pushed(&pushed))?;
-            Ok(Outcome::Typed)
-        }
-        Err(RegistryError::Rejected(verdict)) => {
-            show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
-            Ok(Outcome::Problems)
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn run_check(args: &RegistryCheckArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
-    let Input { source, mut settings, bundle } = match read(&args.file, &args.solve, "not compared")? {
-        Ok(input) => input,
-        Err(outcome) => return Ok(outcome),
+fn run_check(args: &RegistryCheckArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    let mut settings = settings::resolver(&args.solve, Settings::default())?;
+    let bundle = match read(&source, &mut settings)? {
+        Ok(bundle) => bundle,
+        Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "not compared"),
     };
     let registry =
         open(at.registry.as_deref(), settings.settings(&source)?.registry.as_ref(), Missing::Refuse)?;
     let verdict = registry.check(&args.reference, &bundle, args.mode)?;
-    show(format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
+    show(args.format, || text::verdict(&source.name, &verdict), || objects::verdict(&verdict))?;
     Ok(if verdict.is_compatible() { Outcome::Typed } else { Outcome::Problems })
 }
 
-fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_pull(args: &PullArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let registry = of_current_folder(at)?;
     let pulled = registry.pull(&args.reference)?;
     if let Some(output) = &args.output {
@@ -152,7 +110,7 @@ fn run_pull(args: &PullArgs, at: &RegistryLocation, format: TextFormat) -> anyho
             return Ok(Outcome::Typed);
         }
     }
-    show(format, || text::pulled(&pulled, args.output.as_deref()), || objects::pulled(&pulled))?;
+    show(args.format, || text::pulled(&pulled, args.output.as_deref()), || objects::pulled(&pulled))?;
     Ok(Outcome::Typed)
 }
 
@@ -161,9 +119,9 @@ fn of_current_folder(at: &RegistryLocation) -> anyhow::Result<typeloom_project::
     open(at.registry.as_deref(), settings.registry.as_ref(), Missing::Refuse)
 }
 
-fn run_list(args: &ListArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_list(args: &ListArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let subjects = of_current_folder(at)?.list(args.prefix.as_ref())?;
-    match format {
+    match args.format {
         TextFormat::Human => write(&text::list(&subjects))?,
         TextFormat::Json => {
             for subject in &subjects {
@@ -174,17 +132,17 @@ fn run_list(args: &ListArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     Ok(Outcome::Typed)
 }
 
-fn run_show(args: &ShowArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_show(args: &ShowArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let registry = of_current_folder(at)?;
     match args.reference.version {
         typeloom_project::parts::registry::names::Named::No => {
             let history = registry.show(&args.reference.subject, args.limit)?;
-            show(format, || text::history(&history), || objects::history(&history))?;
+            show(args.format, || text::history(&history), || objects::history(&history))?;
         }
         typeloom_project::parts::registry::names::Named::Yes => {
             let pulled = registry.pull(&args.reference)?;
             show(
-                format,
+                args.format,
                 || text::version(&pulled),
                 || {
                     let mut object = objects::pulled(&pulled);
@@ -197,7 +155,7 @@ fn run_show(args: &ShowArgs, at: &RegistryLocation, format: TextFormat) -> anyho
     Ok(Outcome::Typed)
 }
 
-fn run_set(args: &SetArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_set(args: &SetArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let mut changes = changes(&args.state);
     changes.aliases = args.aliases.iter().cloned().collect::<BTreeMap<_, _>>();
     changes.removed = args.removed.iter().cloned().collect();
@@ -205,11 +163,11 @@ fn run_set(args: &SetArgs, at: &RegistryLocation, format: TextFormat) -> anyhow:
         bail!("nothing to set: --mode, --by-name, --by-position, --alias or --remove-alias");
     }
     let current = of_current_folder(at)?.set(&args.subject, &changes, now()?)?;
-    show(format, || text::list(std::slice::from_ref(&current)), || objects::current(&current))?;
+    show(args.format, || text::list(std::slice::from_ref(&current)), || objects::current(&current))?;
     Ok(Outcome::Typed)
 }
 
-fn run_verify(args: &VerifyArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_verify(args: &VerifyArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let checkpoint = match &args.checkpoint {
         None => None,
         Some(path) => {
@@ -223,7 +181,7 @@ fn run_verify(args: &VerifyArgs, at: &RegistryLocation, format: TextFormat) -> a
         (None, _) => None,
     };
     let report = of_current_folder(at)?.verify(args.subject.as_ref(), checkpoint.as_ref())?;
-    show(format, || text::report(&report), || objects::report(&report))?;
+    show(args.format, || text::report(&report), || objects::report(&report))?;
     if !report.is_valid() {
         return Ok(Outcome::Problems);
     }
@@ -235,12 +193,12 @@ fn run_verify(args: &VerifyArgs, at: &RegistryLocation, format: TextFormat) -> a
     Ok(Outcome::Typed)
 }
 
-fn run_gc(args: &GcArgs, at: &RegistryLocation, format: TextFormat) -> anyhow::Result<Outcome> {
+fn run_gc(args: &GcArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let effect = if args.dry_run { Effect::DryRun } else { Effect::Delete };
     let collection = Collection { grace: args.older_than, time: now()?, effect };
     let collected = of_current_folder(at)?.gc(args.subject.as_ref(), collection)?;
     show(
-        format,
+        args.format,
         || text::collected(&collected, effect),
         || json!({"subjects": collected.iter().map(objects::collected).collect::<Vec<_>>()}),
     )?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schemas;
-use super::support::{CLEAN, Folder, MIXED};
+use super::support::{CLEAN, Folder, MIXED, text_of};
 
 /// A folder with a model, a changed one, and a registry with the first one.
 fn folder(name: &str) -> Folder {
@@ -11,6 +11,7 @@ fn folder(name: &str) -> Folder {
     folder.model("m.onnx", CLEAN);
     folder.model("changed.onnx", "[first] h = Cast <to = 11> (x)\n[second] y = Neg(h)");
     folder.model("mixed.onnx", MIXED);
+    folder.write("renamed.onnxtxt", text_of("", CLEAN).replace("[N,", "[rows,"));
     let run = folder.run(&["registry", "push", "m.onnx", "team/m", "--alias", "production"]);
     assert_eq!((run.code, run.out.as_str()), (0, "m.onnx -> team/m@1 (production)\n"), "{run:?}");
     assert!(folder.exists(".typeloom-registry/registry.json"));
@@ -29,7 +30,7 @@ fn a_check_against_a_version_fails_only_for_breaking_differences() {
     assert!(
         changed
             .out
-            .contains("outputs.y: float[A, 4] -> double[A, 4] (breaks both ways), compared with team/m@1")
+            .contains("outputs.y: float[N, 4] -> double[N, 4] (breaks both ways), compared with team/m@1")
     );
     assert!(
         changed.out.ends_with("changed.onnx: 1 error, not backward compatible with team/m\n"),
@@ -59,7 +60,7 @@ fn differences_from_a_version_are_in_every_format() {
     );
     let (level, _, message) = schemas::workflow_command(run("github").out.trim_end());
     assert_eq!(level, "error");
-    assert!(message.starts_with("outputs.y: float[A, 4]"), "{message}");
+    assert!(message.starts_with("outputs.y: float[N, 4]"), "{message}");
     let records = schemas::records(&run("json").out);
     let verdicts: Vec<_> = records.iter().map(|record| &record["against"]["compatible"]).collect();
     assert_eq!(verdicts, [&Value::Bool(true), &Value::Bool(false)]);
@@ -98,6 +99,148 @@ fn a_pulled_bundle_is_the_interface_of_the_model() {
     // A bundle is pushed as it is.
     let again = folder.run(&["registry", "push", "m.bundle", "team/m"]);
     assert_eq!(again.out, "m.bundle: team/m@1 has this interface (production)\n");
+}
+
+#[test]
+fn names_of_symbols_come_back_as_they_were_pushed() {
+    let folder = folder("registry-names");
+    let port = "x  float[N, 4]";
+    for command in [&["registry", "show", "team/m@1"][..], &["describe", "m.onnx"]] {
+        let run = folder.run(command);
+        assert!(run.out.contains(port), "{run:?}");
+    }
+    folder.run(&["registry", "pull", "team/m@1", "-o", "m.bundle"]);
+    assert!(folder.run(&["describe", "m.bundle"]).out.contains(port));
+    // Other names are the same content: those of the first push stay.
+    let again = folder.run(&["registry", "push", "renamed.onnxtxt", "team/m"]);
+    assert_eq!(again.out, "renamed.onnxtxt: team/m@1 has this interface (production)\n");
+    assert!(folder.run(&["registry", "show", "team/m@1"]).out.contains(port));
+}
+
+#[test]
+fn versions_are_compared_like_files() {
+    let folder = folder("registry-diff");
+    let pushed = folder.run(&["registry", "push", "changed.onnx", "team/m", "--mode", "none"]);
+    assert_eq!(pushed.out, "changed.onnx -> team/m@2\n");
+    let files = folder.run(&["diff", "m.onnx", "changed.onnx"]);
+    let as_files = |run: &super::support::Run| {
+        let names = [("team/m@production", "m.onnx"), ("team/m@2", "changed.onnx")];
+        names.iter().fold(run.out.clone(), |text, (version, file)| text.replace(version, file))
+    };
+    for arguments in [
+        &["registry", "diff", "team/m@production", "team/m@2"][..],
+        &["registry", "diff", "team/m@production", "changed.onnx"],
+        &["diff", "team/m@production", "team/m@2"],
+        &["diff", "m.onnx", "team/m@2", "--registry", ".typeloom-registry"],
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!((run.code, as_files(&run)), (1, files.out.clone()), "{run:?}");
+    }
+    // `registry diff` accepts a subject, and has the formats of `diff`.
+    let latest = folder.run(&["registry", "diff", "team/m@1", "team/m", "--format", "json"]);
+    let object: Value = serde_json::from_str(&latest.out).expect("an object");
+    assert_eq!((&object["old"], &object["new"]), (&"team/m@1".into(), &"team/m".into()));
+    assert_eq!((latest.code, &object["compatible"]), (1, &false.into()));
+    assert_eq!(folder.run(&["registry", "diff", "team/m@1", "team/m", "--mode", "forward"]).code, 1);
+    // A file of the name is preferred.
+    folder.write("m@1", std::fs::read(folder.0.join("changed.onnx")).expect("the model"));
+    let same = folder.run(&["diff", "m@1", "changed.onnx"]);
+    assert_eq!((same.code, same.out.as_str()), (0, "m@1 -> changed.onnx: the same interface\n"));
+    let missing = folder.run(&["diff", "team/n@1", "m.onnx"]);
+    assert_eq!(missing.code, 2);
+    assert!(
+        missing
+            .err
+            .contains("there is no file `team/n@1`: there is no subject `team/n`; did you mean `team/m`?"),
+        "{missing:?}"
+    );
+    // Without `@`, it is a file.
+    assert!(folder.run(&["diff", "team/m", "m.onnx"]).err.contains("cannot read `team/m`"));
+}
+
+#[test]
+fn the_models_of_a_folder_are_pushed_each_to_its_subject() {
+    let folder = folder("registry-folder");
+    let model = |name: &str, body: &str| folder.model(&format!("models/{name}"), body);
+    model("vision/net.onnx", CLEAN);
+    model("mixed.onnx", MIXED);
+    model("bad name/net.onnx", CLEAN);
+    folder.write("models/vision/net.onnxtxt", folder.read("renamed.onnxtxt"));
+    let push = |more: &[&str]| folder.run(&[&["registry", "push", "models"], more].concat());
+    let preview = push(&["--prefix", "team", "--dry-run"]);
+    let lines = |head: &str, total: &str| {
+        [
+            "models/bad name/net.onnx: not pushed: `team/bad name/net` is no name of a subject",
+            "models/mixed.onnx: not pushed: it is not well typed, see `typeloom check models/mixed.onnx`: 1 problem",
+            head,
+            "models/vision/net.onnxtxt: not pushed: `models/vision/net.onnx` has the subject `team/vision/net` too",
+            total,
+        ]
+        .map(str::to_owned)
+    };
+    let found = |text: &str| -> Vec<String> {
+        let long = ": segments of letters";
+        text.lines().map(|line| line.split(long).next().unwrap_or(line).to_owned()).collect()
+    };
+    let expected = lines(
+        "would push models/vision/net.onnx -> team/vision/net@1",
+        "4 models: 1 would be pushed, 0 unchanged, 3 failed",
+    );
+    assert_eq!((preview.code, found(&preview.out)), (1, expected.to_vec()), "{preview:?}");
+    assert!(!folder.run(&["registry", "list"]).out.contains("vision"));
+    let pushed = push(&["--prefix", "team", "--alias", "first"]);
+    let expected = lines(
+        "models/vision/net.onnx -> team/vision/net@1 (first)",
+        "4 models: 1 pushed, 0 unchanged, 3 failed",
+    );
+    assert_eq!((pushed.code, found(&pushed.out)), (1, expected.to_vec()), "{pushed:?}");
+    for name in ["mixed.onnx", "bad name/net.onnx", "vision/net.onnxtxt"] {
+        std::fs::remove_file(folder.0.join("models").join(name)).expect("the file is removed");
+    }
+    let again = push(&["--prefix", "team"]);
+    let expected = "models/vision/net.onnx: team/vision/net@1 has this interface (first)\n\
+                    1 model: 0 pushed, 1 unchanged, 0 failed\n";
+    assert_eq!((again.code, again.out.as_str()), (0, expected), "{again:?}");
+    // A violation is one line.
+    model("vision/net.onnx", "[first] h = Cast <to = 11> (x)\n[second] y = Neg(h)");
+    let changed = push(&["--prefix", "team"]);
+    let line = "models/vision/net.onnx: not pushed: not backward compatible with team/vision/net@1: ";
+    assert!(changed.code == 1 && changed.out.starts_with(line), "{changed:?}");
+    assert_eq!(changed.out.lines().count(), 2);
+    model("mixed.onnx", MIXED);
+    let objects = push(&["--format", "json", "--prefix", "team"]).out;
+    let objects: Vec<Value> =
+        objects.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    assert_eq!(
+        (&objects[0]["file"], &objects[1]["compatible"]),
+        (&"models/mixed.onnx".into(), &false.into())
+    );
+    assert_eq!((&objects[2]["models"], &objects[2]["failed"]), (&2.into(), &2.into()));
+    for (arguments, message) in [
+        (
+            &["models", "team/m"][..],
+            "`models` is a folder, whose models have a subject each: use `--prefix team/m`",
+        ),
+        (&["m.onnx"], "`m.onnx` is not a folder: the push of a file needs a SUBJECT"),
+        (&["m.onnx", "--prefix", "a"], "`m.onnx` is not a folder: the push of a file needs a SUBJECT"),
+    ] {
+        let run = folder.run(&[&["registry", "push"], arguments].concat());
+        assert!(run.code == 2 && run.err.contains(message), "{run:?}");
+    }
+}
+
+#[test]
+fn a_preview_of_a_push_writes_nothing() {
+    let folder = Folder::new("registry-preview");
+    folder.model("m.onnx", CLEAN);
+    let preview = |expected: &str| {
+        let run = folder.run(&["registry", "push", "m.onnx", "team/m", "--dry-run"]);
+        assert_eq!((run.code, run.out.as_str()), (0, expected), "{run:?}");
+    };
+    preview("would push m.onnx -> team/m@1\n");
+    assert!(!folder.exists(".typeloom-registry"));
+    assert_eq!(folder.run(&["registry", "push", "m.onnx", "team/m"]).code, 0);
+    preview("m.onnx: team/m@1 has this interface\n");
 }
 
 #[test]

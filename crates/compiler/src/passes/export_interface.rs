@@ -19,15 +19,21 @@ use crate::stage::{Dispatched, Exported, Exports};
 pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     let Dispatched { unit, interface } = dispatched;
     let mut exports = Exports::default();
-    let Exports { pool, types } = &mut exports;
+    let Exports { pool, types, names } = &mut exports;
     let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
     if let Some(prefix) = [SLOTS, PARTS].into_iter().find(|prefix| name.starts_with(prefix)) {
         return Err(InvalidInterface::ReservedName { name: name.to_owned(), prefix }.into());
     }
-    types.insert(name.to_owned(), encode(&interface, pool)?);
+    let mut encode = |label: String, interface: &Interface, pool: &mut Pool| {
+        let (ty, variables) = interface.to_pool_named(pool).map_err(BuildError::interface)?;
+        types.insert(label.clone(), ty);
+        names.insert(label, variables);
+        Ok::<(), BuildError>(())
+    };
+    encode(name.to_owned(), &interface, pool)?;
     for part in &unit.program.parts {
-        let ty = encode(&interface_of_part(&interface, &unit.program, part), pool)?;
-        types.insert(format!("{PARTS}{}", part.name()), ty);
+        let interface = interface_of_part(&interface, &unit.program, part);
+        encode(format!("{PARTS}{}", part.name()), &interface, pool)?;
     }
     for slot in unit.slots.keys() {
         if let Some(bound) = unit.bindings.get(slot) {
@@ -36,10 +42,6 @@ pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
     }
     let interface = exports.module().map_err(BuildError::interface)?;
     Ok(Exported { unit, interface, exports })
-}
-
-fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
-    interface.to_pool(pool).map_err(BuildError::interface)
 }
 
 /// Returns the interface of one part.

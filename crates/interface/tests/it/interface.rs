@@ -1,5 +1,6 @@
 //! Interfaces: digests depend only on properties that callers can observe; verdicts about pairs of models.
 
+use typeloom_interface::bundle::{Exported, export_interfaces, import_interfaces};
 use typeloom_interface::{Interface, InterfaceComparison, InterfaceDifference, PortIdentity, compare};
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Digest, Pool};
@@ -196,6 +197,45 @@ fn an_extent_that_the_program_chooses_is_known_to_be_the_same_in_two_outputs() {
     assert!(!verdict(same, apart).0);
 }
 
+/// The interface of a text after a bundle, and the format version of the bundle.
+fn through_a_bundle(text: &str) -> (Interface, u8) {
+    let exported = Exported::new("main", of(text)).expect("the interface is portable");
+    let bundle = export_interfaces(&[exported]).expect("the interface is portable");
+    let back = import_interfaces(bundle.as_bytes()).expect("a bundle").remove(0);
+    (back.interface, bundle.as_bytes()[4])
+}
+
+#[test]
+fn names_of_symbols_come_back_from_a_bundle() {
+    // The function type has its result first, so variables are not numbered in the order of the inputs.
+    let texts = [
+        "g (float[batch, 4, past, 8] key, float[batch, 4, seq, 8] new) => (present) { present = Concat <axis = 2> (key, new) }",
+        "g (float[N, M] x) => (y) { y = Transpose (x) }",
+        "g (float[?, rows] x) => (y, z) { y = Relu(x) z = Transpose (x) }",
+        "g (float[a, b] x, float[c, d] y) => (z) { z = Einsum <equation = \"ij,kl->ikl\"> (x, y) }",
+    ];
+    for text in texts {
+        let (interface, (back, version)) = (of(text), through_a_bundle(text));
+        assert_eq!((back.to_string(), version), (interface.to_string(), 3));
+        assert_eq!(digest(&back), digest(&interface));
+    }
+}
+
+#[test]
+fn names_that_a_reader_invents_or_a_bundle_cannot_contain_are_left_out() {
+    let of_symbol = |symbol: &str| {
+        let (back, version) =
+            through_a_bundle(&format!("g (float[\"{symbol}\", 3] x) => (y) {{ y = Relu(x) }}"));
+        (back.symbols(), version)
+    };
+    assert_eq!(of_symbol("A"), (vec!["A".to_owned()], 2));
+    assert_eq!(of_symbol("B"), (vec!["B".to_owned()], 3));
+    assert_eq!(of_symbol(&"n".repeat(256)), (vec!["n".repeat(256)], 3));
+    assert_eq!(of_symbol(&"n".repeat(257)), (vec!["A".to_owned()], 2));
+    let (back, version) = through_a_bundle("g (float[?, 3] x) => (y) { y = Relu(x) }");
+    assert_eq!((back.symbols(), version), (vec!["A".to_owned()], 2));
+}
+
 #[test]
 fn an_interface_comes_back_from_a_pool_as_it_went_in() {
     let mut seen = 0;
@@ -210,6 +250,11 @@ fn an_interface_comes_back_from_a_pool_as_it_went_in() {
         let Ok(ty) = interface.to_pool(&mut pool) else { continue };
         let back = Interface::from_pool(&pool, ty, universe()).expect("a written interface can be read");
         assert_eq!(back.to_pool(&mut pool), Ok(ty), "{}", path.display());
+        let (named, names) = interface.to_pool_named(&mut pool).expect("it was encoded before");
+        assert_eq!(named, ty, "{}", path.display());
+        let back = Interface::from_pool_named(&pool, ty, &names, universe())
+            .expect("a written interface can be read");
+        assert_eq!(back.to_pool_named(&mut pool), Ok((ty, names)), "{}", path.display());
         let answer = compare(&interface, &back, Direction::Full, PortIdentity::default());
         assert!(answer.differences.is_empty(), "{}: {:?}", path.display(), answer.differences);
         seen += 1;

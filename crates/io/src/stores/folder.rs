@@ -27,6 +27,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
@@ -274,6 +275,20 @@ impl Folder {
         folders.sort_unstable();
         objects.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok((folders, objects))
+    }
+
+    /// The last parts of the names of the folders directly in a folder, in ascending order; `None` if the store
+    /// does not list them within a time. A large folder takes many requests.
+    #[must_use]
+    pub fn folders_within(&self, folder: &str, time: Duration) -> Option<Vec<String>> {
+        self.check_links(folder).ok()?;
+        let key = self.key(folder).ok()?;
+        let listing = async { tokio::time::timeout(time, self.store.list_with_delimiter(Some(&key))).await };
+        let found = self.runtime.wait(listing).ok()?.ok()?;
+        let mut names: Vec<String> =
+            found.common_prefixes.iter().filter_map(|key| Some(key.filename()?.to_owned())).collect();
+        names.sort_unstable();
+        Some(names)
     }
 
     /// Of a local folder: the files that interrupted writes of objects left directly in `folder`, if they

@@ -561,17 +561,18 @@ def diff(
     Raises:
         ModelError: a model has errors.
     """
+    return _interface_of(old, operators).diff(_interface_of(new, operators), mode=mode, by_name=by_name)
 
-    def interface(model: ModelLike | Interface) -> Interface:
-        if isinstance(model, Interface):
-            return model
-        if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".pbtxt", ".json", "MLmodel")):
-            from pathlib import Path
 
-            return Interface.from_contract(Path(model))
-        return describe(model, operators=operators)
+def _interface_of(model: ModelLike | Interface, operators: Operators | None) -> Interface:
+    """The interface of one side of a comparison."""
+    if isinstance(model, Interface):
+        return model
+    if isinstance(model, (str, os.PathLike)) and os.fspath(model).endswith((".pbtxt", ".json", "MLmodel")):
+        from pathlib import Path
 
-    return interface(old).diff(interface(new), mode=mode, by_name=by_name)
+        return Interface.from_contract(Path(model))
+    return describe(model, operators=operators)
 
 
 class Explanation(str):

@@ -118,7 +118,7 @@ class Interface:
         ... g (float[N, 3] x) => (y) { y = Relu(x) }''')
         >>> print(interface.to_contract("triton", model_name="scorer"), end="")
         # Model configuration of Triton Inference Server, written by `typeloom describe --as triton`.
-        # Not expressed: N is one number: inputs.x.shape[0], outputs.y.shape[0]
+        # Not expressed: N: the same number in 2 axes (inputs.x.shape[0], outputs.y.shape[0])
         name: "scorer"
         platform: "onnxruntime_onnx"
         max_batch_size: 0

@@ -14,7 +14,7 @@ typeloom.registry.RejectedError: `vision/net` has mode backward, which the new v
   version 1: outputs.y.shape[1]: 3 -> 4 (breaks both ways)
   none of the latest 1 versions is compatible
 >>> print(registry.pull("vision/net@production"))
-(x: float[A, 3]) -> (y: float[A, 3])
+(x: float[N, 3]) -> (y: float[N, 3])
 >>> bool(registry.verify())
 True
 
@@ -36,18 +36,18 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from typeloom import _core
-from typeloom._api import _settings
+from typeloom._api import _interface_of, _settings
 from typeloom._bundle import Bundle
 from typeloom._errors import ModelError, TypeloomError
 from typeloom._html import code
-from typeloom._interface import Difference, Interface, differences_table
+from typeloom._interface import Diff, Difference, Interface, differences_table
 from typeloom._items import items
 from typeloom._model import ModelLike, form_of
 from typeloom._operators import Operators
 from typeloom._report import Diagnostic
 
 if TYPE_CHECKING:
-    from typeloom.typing import RegistryMode
+    from typeloom.typing import Mode, RegistryMode
 
 __all__ = [
     "Collected",
@@ -55,6 +55,7 @@ __all__ = [
     "CorruptError",
     "NotFoundError",
     "Problem",
+    "Pushed",
     "Registry",
     "RegistryError",
     "RejectedError",
@@ -413,6 +414,37 @@ class Collected:
         return f"<Collected {self.subject}: {len(self.bundles)} bundles, {self.bytes} bytes>"
 
 
+class Pushed:
+    """The result for one model of `Registry.push_all`. It is true if the model was pushed, or would be.
+
+    Attributes:
+        file: the path of the model.
+        subject: the name of the subject; not a valid one if that is the error.
+        number: the number of the version; `None` with an error.
+        new: whether the version is, or would be, a new one.
+        version: the record of the version; `None` with an error, and with ``dry_run``.
+        error: the reason if the model was not pushed, such as a `RejectedError` or a `ModelError`; else `None`.
+    """
+
+    __slots__ = ("error", "file", "new", "number", "subject", "version")
+
+    def __init__(self, file: str, subject: str) -> None:
+        self.file = file
+        self.subject = subject
+        self.number: int | None = None
+        self.new = False
+        self.version: Version | None = None
+        self.error: Exception | None = None
+
+    def __bool__(self) -> bool:
+        return self.error is None
+
+    def __repr__(self) -> str:
+        if self.error is not None:
+            return f"<Pushed {self.file}: {type(self.error).__name__}>"
+        return f"<Pushed {self.file} -> {self.subject}@{self.number}{'' if self.new else ', unchanged'}>"
+
+
 class Registry:
     """A registry. Nothing is read or written before its first use; the first push creates it.
 
@@ -504,6 +536,140 @@ class Registry:
             recorded = (os.fspath(source), len(data), _core.registry_digest(data))
         changes: _Changes = (mode, by_name, [(name, "latest") for name in items(alias)], [])
         return Version(_value(self._current.push(subject, bundle, recorded, changes, _now())))
+
+    def push_all(
+        self,
+        folder: _Path,
+        *,
+        prefix: str = "",
+        alias: str | Iterable[str] = (),
+        mode: RegistryMode | None = None,
+        by_name: bool | None = None,
+        dry_run: bool = False,
+        operators: Operators | None = None,
+    ) -> list[Pushed]:
+        """Pushes all models of a folder. The subject of a model is its path in the folder without the extension.
+
+        A model that cannot be pushed does not stop the others: its result has the error. Hidden files and folders are left out.
+
+        >>> import pathlib, tempfile, typeloom as tl
+        >>> from typeloom.registry import Registry
+        >>> registry, models = Registry(tempfile.mkdtemp()), pathlib.Path(tempfile.mkdtemp())
+        >>> relu = '<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }'
+        >>> (models / "vision").mkdir()
+        >>> _ = (models / "vision" / "net.onnx").write_bytes(tl.model_from_text(relu))
+        >>> [(one.subject, one.number) for one in registry.push_all(models, prefix="team")]
+        [('team/vision/net', 1)]
+
+        Args:
+            folder: the folder.
+            prefix: the first segments of all subjects.
+            alias: as for `push`; for each model.
+            mode: as for `push`; for each model.
+            by_name: as for `push`; for each model.
+            dry_run: write nothing; the results have the numbers that the versions would have.
+            operators: operators of other domains.
+
+        Raises:
+            NotADirectoryError: there is no such folder.
+            TypeloomError: a name or an option is wrong.
+        """
+        root = os.fspath(folder)
+        if not os.path.isdir(root):
+            raise NotADirectoryError(f"`{root}` is no folder")
+        aliases = items(alias)
+        results: list[Pushed] = []
+        known: dict[str, str] = {}
+        for path in _models(root):
+            name = os.path.relpath(path, root).replace(os.sep, "/")
+            suffix = next(suffix for suffix in _SUFFIXES if name.endswith(suffix))
+            subject = "/".join(filter(None, (prefix.strip("/"), name.removesuffix(suffix))))
+            result = Pushed(path, subject)
+            results.append(result)
+            try:
+                if subject in known:
+                    raise TypeloomError(f"`{known[subject]}` has the subject `{subject}` too")
+                known[subject] = path
+                if dry_run:
+                    result.number, result.new = self._preview(path, subject, (mode, by_name, aliases), operators)
+                    continue
+                pushed = self.push(
+                    path, subject, alias=aliases, mode=mode, by_name=by_name, operators=operators
+                )
+                result.version, result.number, result.new = pushed, pushed.number, pushed.new
+            except (TypeloomError, OSError) as error:
+                result.error = error
+        return results
+
+    def _preview(
+        self,
+        path: str,
+        subject: str,
+        changes: tuple[str | None, bool | None, list[str]],
+        operators: Operators | None,
+    ) -> tuple[int, bool]:
+        """The number that the version of a push would have, and whether it would be new."""
+        mode, by_name, aliases = changes
+        bundle, recorded = _bundled(path, operators)
+        state: _Changes = (mode, by_name, [(name, "latest") for name in aliases], [])
+        try:
+            raw = _value(self._current.preview(subject, bundle, recorded, state))
+        except NotFoundError:
+            # The first push creates the registry.
+            return 1, True
+        return raw["version"], raw["new"]
+
+    def diff(
+        self,
+        old: _Content | Version,
+        new: _Content | Version,
+        *,
+        mode: Mode = "backward",
+        by_name: bool = False,
+        label: str | None = None,
+        operators: Operators | None = None,
+    ) -> Diff:
+        """The differences between two versions, or between a version and a model, as `typeloom.diff`.
+
+        >>> import tempfile
+        >>> from typeloom.registry import Registry
+        >>> registry = Registry(tempfile.mkdtemp())
+        >>> head = '<ir_version: 10, opset_import: ["" : 21]> '
+        >>> registry.push(head + "g (float[batch, 3] x) => (y) { y = Relu(x) }", "net", alias="production", mode="none").number
+        1
+        >>> registry.push(head + "g (float[2, 3] x) => (y) { y = Relu(x) }", "net").number
+        2
+        >>> registry.diff("net@production", "net")
+        inputs.x.shape[0]: batch -> 2 (breaks backward)
+        outputs.y.shape[0]: batch -> 2 (breaks forward)
+        not backward compatible
+
+        Args:
+            old: a version by its name, such as ``vision/net@7``, or its record; or as for `typeloom.diff`. A file of that name is
+                preferred to a version.
+            new: the same.
+            mode: as for `typeloom.diff`.
+            by_name: as for `typeloom.diff`.
+            label: the label of the interface, if a version has several.
+            operators: operators of other domains.
+
+        Raises:
+            NotFoundError: there is no such registry, subject, version or alias.
+            CorruptError: an object in the store is not as it was written.
+            ModelError: a model has errors.
+        """
+
+        def interface(side: _Content | Version) -> Interface:
+            if isinstance(side, Version):
+                side = side.reference
+            if isinstance(side, Bundle):
+                return Interface.from_bundle(side.to_bytes(), label)
+            is_name = isinstance(side, str) and not os.path.exists(side)
+            if isinstance(side, str) and is_name and _core.registry_reference(side) is not None:
+                return self.pull(side, label=label)
+            return _interface_of(side, operators)
+
+        return interface(old).diff(interface(new), mode=mode, by_name=by_name)
 
     def pull(self, reference: str, *, label: str | None = None) -> Interface:
         """The interface of a version. The entries from the head of the log to the version, and its bundle, are verified.
@@ -685,6 +851,19 @@ class Registry:
         """
         raw = _value(self._current.gc(subject, older_than, dry_run, _now()))
         return [Collected(one) for one in raw]
+
+
+_SUFFIXES = (".onnx", ".onnxtxt", ".onnxtext", ".onnx.txt")
+
+
+def _models(folder: str) -> list[str]:
+    """The models in a folder and in the folders in it, in the order of names, without hidden ones."""
+    found: list[str] = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        models = (name for name in files if name.endswith(_SUFFIXES) and not name.startswith("."))
+        found += [os.path.join(parent, name) for name in models]
+    return sorted(found)
 
 
 def _restore(url: str, options: dict[str, str]) -> Registry:

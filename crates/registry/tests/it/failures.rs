@@ -67,7 +67,7 @@ fn a_first_push_is_visible_as_a_whole_or_not_at_all() {
             let clean = registry(store);
             match clean.pull(&reference("a")) {
                 Ok(pulled) => assert_eq!((pulled.version, &pulled.bundle), (1, &bundles()[0]), "{context}"),
-                Err(RegistryError::NoSubject(_) | RegistryError::NoRegistry(_)) => {
+                Err(RegistryError::NoSubject { .. } | RegistryError::NoRegistry(_)) => {
                     assert!(!is_ok, "{context}");
                 }
                 Err(error) => panic!("{context}: {error}"),
@@ -91,7 +91,7 @@ fn a_later_push_is_visible_as_a_whole_or_not_at_all() {
             let pulled = registry(store).pull(&reference("a")).unwrap();
             let alias = registry(store).pull(&reference("a@production"));
             match pulled.version {
-                1 => assert!(!is_ok && matches!(alias, Err(RegistryError::NoAlias(..))), "{context}"),
+                1 => assert!(!is_ok && matches!(alias, Err(RegistryError::NoAlias { .. })), "{context}"),
                 _ => {
                     assert_eq!((pulled.version, &pulled.bundle), (2, &bundles()[1]), "{context}");
                     assert_eq!(alias.unwrap().version, 2, "{context}");

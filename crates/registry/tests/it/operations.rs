@@ -1,5 +1,6 @@
 //! Each operation without errors of the store.
 
+use typeloom_interface::exports::Content;
 use typeloom_io::stores::{Missing, Stores};
 use typeloom_pool::compat::Direction;
 use typeloom_registry::entry::{Change, Entry, MAX_SWEPT, Ports};
@@ -35,8 +36,8 @@ fn versions_are_numbered_and_pulled_by_number_alias_and_latest() {
     }
     assert_eq!(registry.pull(&reference("a/b@1")).unwrap().aliases.len(), 1);
     assert!(matches!(registry.pull(&reference("a/b@3")), Err(RegistryError::NoVersion { versions: 2, .. })));
-    assert!(matches!(registry.pull(&reference("a/b@other")), Err(RegistryError::NoAlias(..))));
-    assert!(matches!(registry.pull(&reference("a")), Err(RegistryError::NoSubject(_))));
+    assert!(matches!(registry.pull(&reference("a/b@other")), Err(RegistryError::NoAlias { .. })));
+    assert!(matches!(registry.pull(&reference("a")), Err(RegistryError::NoSubject { .. })));
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn a_violation_is_rejected_with_paths_and_the_nearest_compatible_version() {
     };
     assert_eq!((verdict.compared, verdict.violated, verdict.nearest), (1, 1, Nearest::Version(1)));
     let text = verdict.to_string();
-    assert!(text.contains("version 2: inputs.x: double[A] -> float[A]"), "{text}");
+    assert!(text.contains("version 2: inputs.x: double[N] -> float[N]"), "{text}");
     assert!(text.contains("nearest compatible version is 1"), "{text}");
     // Nothing is written.
     assert_eq!(registry.show(&name, 9).unwrap().current.head.entry.versions, 2);
@@ -192,11 +193,11 @@ fn aliases_are_moved_and_removed() {
     let state = |text: &str| registry.pull(&reference(text)).map(|pulled| pulled.version);
     assert_eq!((state("a@x").unwrap(), state("a@y").unwrap()), (2, 1));
     assert!(matches!(set("z", "3"), Err(RegistryError::NoVersion { .. })));
-    assert!(matches!(set("z", "none"), Err(RegistryError::NoAlias(..))));
+    assert!(matches!(set("z", "none"), Err(RegistryError::NoAlias { .. })));
     let remove = Settings { removed: ["x".parse().unwrap()].into(), ..Settings::default() };
     registry.set(&name, &remove, time).unwrap();
-    assert!(matches!(state("a@x"), Err(RegistryError::NoAlias(..))));
-    assert!(matches!(registry.set(&name, &remove, time), Err(RegistryError::NoAlias(..))));
+    assert!(matches!(state("a@x"), Err(RegistryError::NoAlias { .. })));
+    assert!(matches!(registry.set(&name, &remove, time), Err(RegistryError::NoAlias { .. })));
     // Equal settings write nothing.
     let before = registry.show(&name, 0).unwrap().current.head.entry.entry;
     assert_eq!(set("y", "1").unwrap().head.entry.entry, before);
@@ -270,11 +271,86 @@ fn a_collection_of_a_subject_that_was_never_created_stays_invisible() {
     let digest = typeloom_registry::entry::Hash::of(b"stray");
     folder.replace(&format!("subjects/a/_bundles/{digest}-{:032x}", 1), "stray".into()).unwrap();
     assert_eq!(registry.gc(Some(&subject("a")), collection(Effect::Delete)).unwrap()[0].bundles.len(), 1);
-    assert!(matches!(registry.pull(&reference("a")), Err(RegistryError::NoSubject(_))));
-    assert!(matches!(registry.show(&subject("a"), 1), Err(RegistryError::NoSubject(_))));
+    assert!(matches!(registry.pull(&reference("a")), Err(RegistryError::NoSubject { .. })));
+    assert!(matches!(registry.show(&subject("a"), 1), Err(RegistryError::NoSubject { .. })));
     assert_eq!(registry.list(None).unwrap().len(), 1);
     assert_eq!(registry.push(&subject("a"), &push(&bundles()[0], "second")).unwrap().version, 1);
     assert!(registry.verify(None, None).unwrap().is_valid());
+}
+
+#[test]
+fn names_of_symbols_are_those_of_the_first_push() {
+    let of = |symbol: &str| {
+        bundle_of(&format!(
+            "g (float[{symbol}, 3] x, float[?, 3] w) => (y) {{ y = Concat <axis = 0> (x, x) }}"
+        ))
+    };
+    let (registry, name) = (registry(&memory()), subject("a"));
+    assert_ne!(of("batch"), of("rows"));
+    assert_eq!(registry.push(&name, &push(&of("batch"), "one")).unwrap().novelty, Novelty::New);
+    let again = push(&of("rows"), "two");
+    assert_eq!(registry.preview(&name, &again).unwrap().novelty, Novelty::Existing);
+    let pushed = registry.push(&name, &again).unwrap();
+    assert_eq!((pushed.version, pushed.novelty, pushed.head.entry.entry), (1, Novelty::Existing, 1));
+    let pulled = registry.pull(&reference("a")).unwrap();
+    let Content::Interfaces(interfaces) = &*pulled.content else { panic!("an interface") };
+    let text = "(x: float[batch, 3], w: float[?, 3]) -> (y: float[2*batch, 3])";
+    assert_eq!(interfaces[0].interface.to_string(), text);
+    assert!(registry.verify(None, None).unwrap().all().next().is_none());
+}
+
+#[test]
+fn a_preview_has_the_result_of_a_push_and_writes_nothing() {
+    let store = memory();
+    let (registry, name) = (registry(&store), subject("a"));
+    let folder = stores().folder_of(store, "some/folder".into(), "test");
+    let mut before = Vec::new();
+    for number in [0, 0, 1, 0] {
+        let push = push(&bundles()[number], "many");
+        let preview = registry.preview(&name, &push);
+        assert_eq!(folder.list("", None, 100).unwrap(), before);
+        match (preview, registry.push(&name, &push)) {
+            (Ok(preview), Ok(pushed)) => {
+                assert_eq!((preview.version, preview.novelty), (pushed.version, pushed.novelty));
+            }
+            (Err(RegistryError::Rejected(one)), Err(RegistryError::Rejected(other))) => {
+                assert_eq!(one.to_string(), other.to_string());
+            }
+            (preview, pushed) => panic!("{preview:?} {pushed:?}"),
+        }
+        before = folder.list("", None, 100).unwrap();
+    }
+}
+
+#[test]
+fn unknown_names_have_suggestions() {
+    let registry = registry(&memory());
+    for name in ["ranking/scorer", "ranking/old", "vision/net"] {
+        let mut push = push(&bundles()[0], "one");
+        push.settings.aliases.insert("production".parse().unwrap(), Selector::Latest);
+        registry.push(&subject(name), &push).unwrap();
+    }
+    for (text, message) in [
+        ("ranking/scorrer", "there is no subject `ranking/scorrer`; did you mean `ranking/scorer`?"),
+        ("rankin/scorrer", "there is no subject `rankin/scorrer`; did you mean `ranking/scorer`?"),
+        ("ranking", "there is no subject `ranking`; did you mean `ranking/old` or `ranking/scorer`?"),
+        ("quite/different", "there is no subject `quite/different`"),
+        (
+            "vision/net@prodction",
+            "`vision/net` has no alias `prodction` (its aliases: `production`); did you mean `production`?",
+        ),
+        ("vision/net@v1", "`vision/net` has no alias `v1` (its aliases: `production`); did you mean `1`?"),
+        (
+            "vision/net@lates",
+            "`vision/net` has no alias `lates` (its aliases: `production`); did you mean `latest`?",
+        ),
+        ("vision/net@v2", "`vision/net` has no alias `v2` (its aliases: `production`)"),
+    ] {
+        assert_eq!(registry.pull(&reference(text)).unwrap_err().to_string(), message);
+    }
+    let set = |settings| registry.set(&subject("ranking/sc0rer"), &settings, Timestamp::from_unix(0));
+    let error = set(Settings::default()).unwrap_err().to_string();
+    assert_eq!(error, "there is no subject `ranking/sc0rer`; did you mean `ranking/scorer`?");
 }
 
 #[test]

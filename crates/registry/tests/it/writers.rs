@@ -134,9 +134,9 @@ fn accept(result: Result<(), RegistryError>) {
             RegistryError::Store(_)
             | RegistryError::Unconfirmed { .. }
             | RegistryError::NoRegistry(_)
-            | RegistryError::NoSubject(_)
+            | RegistryError::NoSubject { .. }
             | RegistryError::NoVersion { .. }
-            | RegistryError::NoAlias(..),
+            | RegistryError::NoAlias { .. },
         ) => {}
         Err(other) => panic!("{other}"),
     }
@@ -178,7 +178,7 @@ fn check(store: &Arc<dyn ObjectStore>, run: &Run, records: &[Record]) {
         let subject = name(at);
         let history = match clean.show(&subject, usize::MAX) {
             Ok(history) => history,
-            Err(RegistryError::NoSubject(_)) => continue,
+            Err(RegistryError::NoSubject { .. }) => continue,
             Err(error) => panic!("{subject}: {error}"),
         };
         let (mut versions, mut list) = (Vec::new(), vec![Moment::default()]);

@@ -1,5 +1,5 @@
 /* Interface of `my model`, written by `typeloom describe --as c-header`. */
-/* Not expressed: N is one number: inputs.x.shape[0], inputs.text * / "\u{a}.shape[1], outputs.y.shape[0]. */
+/* Not expressed: N: the same number in 3 axes (inputs.x.shape[0], inputs.text * / "\u{a}.shape[1], outputs.y.shape[0]). */
 /* Not expressed: outputs.z.shape[0] is 2*N. */
 /* Not expressed: the model needs N <= 64. */
 #ifndef MY_MODEL_INTERFACE_H

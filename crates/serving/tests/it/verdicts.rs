@@ -92,7 +92,7 @@ fn facts_that_a_contract_lacks_are_notes() {
     assert_eq!(
         contract.project(&model).notes,
         [
-            "triton cannot express: N is one number: inputs.x.shape[0], inputs.text */ \"\n.shape[1], outputs.y.shape[0]",
+            "triton cannot express: N: the same number in 3 axes (inputs.x.shape[0], inputs.text */ \"\n.shape[1], outputs.y.shape[0])",
             "triton cannot express: outputs.z.shape[0] is 2*N",
             "triton cannot express: the model needs N <= 64",
         ]

@@ -9,6 +9,7 @@ use typeloom_project::parts::report::finding::Difference;
 use typeloom_project::parts::report::list::{Compared, Content, FileReport};
 use typeloom_project::settings::Resolver;
 
+use super::side::Side as Operand;
 use super::{direction, one};
 use crate::args::DiffArgs;
 use crate::exit::Outcome;
@@ -33,7 +34,7 @@ pub(super) fn run(
     let mut outcome = Outcome::Typed;
     for (name, sides) in names {
         outcome = outcome.max(match sides {
-            [Some(old), Some(new)] => one(args, &old, &new, settings, reports)?,
+            [Some(old), Some(new)] => one(args, &Operand::File(old), &Operand::File(new), settings, reports)?,
             [Some(old), None] => missing(args, &name, &old, Side::Removed, reports)?,
             [None, Some(new)] => missing(args, &name, &new, Side::Added, reports)?,
             [None, None] => Outcome::Typed,

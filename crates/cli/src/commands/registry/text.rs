@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use typeloom_project::parts::interface::exports::Content;
 use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::registry::Subject;
 use typeloom_project::parts::registry::entry::{Change, Entry, Ports};
 use typeloom_project::parts::registry::gc::{Collected, Effect};
 use typeloom_project::parts::registry::log::Located;
 use typeloom_project::parts::registry::pull::{History, Pulled, Rest};
-use typeloom_project::parts::registry::push::{Novelty, Pushed};
+use typeloom_project::parts::registry::push::{Novelty, Preview, Pushed};
 use typeloom_project::parts::registry::settings::Current;
 use typeloom_project::parts::registry::verdict::{Compared, Nearest, Verdict};
 use typeloom_project::parts::registry::verify::{Finding, Report, Severity};
@@ -39,21 +40,50 @@ fn aliases_of(entry: &Entry, version: u64) -> String {
     if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) }
 }
 
-/// The differences of a verdict, one line each, and the result.
-pub(super) fn verdict(file: &str, verdict: &Verdict) -> String {
-    let Verdict { subject, mode, ports: _, entry: _, compared, violated, versions, nearest } = verdict;
-    let mut lines = Vec::new();
+/// The effect of a push that was not made.
+pub(super) fn preview(file: &str, subject: &Subject, preview: Preview) -> String {
+    let Preview { version, novelty } = preview;
+    let text = match novelty {
+        Novelty::New => format!("would push {file} -> {subject}@{version}"),
+        Novelty::Existing => format!("{file}: {subject}@{version} has this interface"),
+    };
+    format!("{}\n", escape(&text))
+}
+
+/// The differences of a verdict, one text each, and whether each breaks the mode.
+fn differences(verdict: &Verdict) -> Vec<(bool, String)> {
+    let Verdict { subject, versions, .. } = verdict;
+    let mut texts = Vec::new();
     for Compared { version, outcome } in versions {
         match outcome {
             Ok(comparison) => {
                 for difference in typeloom_project::parts::report::exports::differences(comparison) {
                     let at = Reported::Difference(&difference).at();
-                    lines.push(format!("{subject}@{version}: {at}: {}", difference.message));
+                    let text = format!("{subject}@{version}: {at}: {}", difference.message);
+                    texts.push((difference.breaking, text));
                 }
             }
-            Err(error) => lines.push(format!("{subject}@{version}: {error}")),
+            Err(error) => texts.push((true, format!("{subject}@{version}: {error}"))),
         }
     }
+    texts
+}
+
+/// A rejection on one line: the first difference that breaks the mode.
+pub(super) fn reason(verdict: &Verdict) -> String {
+    let mut breaking = differences(verdict).into_iter().filter(|(breaks, _)| *breaks).map(|(_, text)| text);
+    let first = breaking.next().unwrap_or_default();
+    let more = match breaking.count() {
+        0 => String::new(),
+        others => format!(", and {}", count(others, "more difference")),
+    };
+    format!("not {} compatible with {first}{more}", verdict.mode)
+}
+
+/// The differences of a verdict, one line each, and the result.
+pub(super) fn verdict(file: &str, verdict: &Verdict) -> String {
+    let Verdict { subject, mode, ports: _, entry: _, compared, violated, versions, nearest } = verdict;
+    let mut lines: Vec<String> = differences(verdict).into_iter().map(|(_, text)| text).collect();
     let hidden = violated.saturating_sub(versions.len() as u64);
     if hidden > 0 {
         lines.push(format!("{subject}: {hidden} other versions are violated too"));
