@@ -31,7 +31,7 @@ PAGE = ROOT / "crates" / "view" / "page"
 ASSETS = ROOT / "crates" / "view" / "assets"
 TARGET = "wasm32-unknown-unknown"
 #: Maximum sizes in bytes.
-MAX_SCRIPT = 30_000
+MAX_SCRIPT = 42_000
 MAX_MODULE = 320_000
 
 

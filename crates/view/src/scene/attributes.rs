@@ -113,6 +113,14 @@ pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<Elements> {
     }
 }
 
+/// The number of elements of a dense initializer.
+pub(super) fn count(initializer: Initializer<'_>) -> u64 {
+    let Initializer::Dense(tensor) = initializer else { return 0 };
+    let dims = tensor.header().map(|header| header.dims).unwrap_or_default();
+    let extents = dims.iter().map(|extent| u64::try_from(*extent).unwrap_or(0));
+    extents.fold(1, u64::saturating_mul)
+}
+
 /// The elements of a small `Constant` node.
 pub(super) fn of_constant(node: NodeView<'_>) -> Option<Elements> {
     let attribute = node.attributes().find_map(|attribute| attribute.ok()?.parse().ok())?;
