@@ -69,7 +69,7 @@ class Page {
         search: (query) => this.#searchFor(query),
         toggle: () => this.#toggle(),
         copy: (text, what) => void this.#copy(text, what),
-        link: () => void this.#copy(this.#permalink(), "link"),
+        link: (link) => void this.#copy(this.#permalink(link), "link"),
         groups: (place) => engine.ask({ ask: "groups", place }).groups,
         show: (item, place) => this.#showGroup({ item, place }),
       },
@@ -205,7 +205,8 @@ class Page {
       constants === 0 ? "" : `${counted(constants, "Constant node")} of the file: a constant is listed at the nodes that read it, and is not counted.`,
       functions === 0 ? "" : "Nodes of functions are drawn inside of their calls, and are not counted.",
     ].filter((reason) => reason !== "");
-    const text = isWhole ? counted(nodes, "node") : `${count(drawn)} of ${counted(nodes, "node")} drawn`;
+    const all = counted(nodes, "node");
+    const text = isWhole ? all : drawn === 0 ? `${all} in groups` : `${count(drawn)} of ${all} drawn`;
     // The state of the element, which a reader may have opened, stays.
     this.#note.replaceChildren(make("summary", {}, text), make("ul", {}, ...reasons.map((reason) => make("li", {}, reason))));
     this.#note.classList.toggle("plain", reasons.length === 0);
@@ -238,7 +239,7 @@ class Page {
     if (move.focus === true) this.#graph.focus(this.#shown);
     if (move.isDrawn !== true) this.#graph.reveal(this.#shown, "center");
     else if (move.focus === true) this.#graph.reveal(this.#shown, "edge");
-    const { message, text } = details;
+    const { message, text, link } = details;
     if (message === null) {
       this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
       this.#panel.open(move.tab ?? "details");
@@ -246,7 +247,7 @@ class Page {
       const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
       if (at >= 0) this.#problem = at;
       this.#panel.open("problems");
-      this.#panel.problems(this.#summary, { item, at, message, text, causes });
+      this.#panel.problems(this.#summary, { item, at, message, text, link, causes });
     }
     this.#announce([details.operator, details.title].filter((part) => part !== "").join(" "), "hidden");
     if (move.entry !== null) this.#write(move.entry);
@@ -312,11 +313,20 @@ class Page {
     this.#write("replace");
   }
 
-  /** Expands a group, and moves the picture to it. */
+  /** Expands a group with those around it, and moves the picture to it. */
   #showGroup(spot: Spot): void {
-    const { expanded } = this.#engine.ask({ ask: "reveal", item: spot.item, expanded: this.#drawn });
-    this.#expanded = [...expanded, spot.place ?? ""];
-    this.#select(spot, { entry: "push", isDrawn: true, tab: "groups" });
+    const parts = (spot.place ?? "").split("/");
+    const paths = parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+    // The path of a node expands all of its graphs, not only the next one.
+    const around = paths.filter((_, at) => !parts[at]?.startsWith("n") || at === parts.length - 1);
+    this.#expanded = [...(this.#drawn ?? []), ...around];
+    const show = (): void => this.#select(spot, { entry: "push", isDrawn: true, tab: "groups" });
+    show();
+    if (this.#graph.isExpanded(spot) !== true) {
+      // The picture has too many boxes: other groups are collapsed.
+      this.#expanded = around;
+      show();
+    }
     this.#graph.reveal(spot, "center");
   }
 
@@ -373,8 +383,8 @@ class Page {
     writeAddress(this.#address, entry, state);
   }
 
-  #permalink(): string {
-    return location.href.replace(/#.*$/, "") + addressOf({ ...this.#address, theme: null });
+  #permalink(link: string): string {
+    return location.href.replace(/#.*$/, "") + addressOf({ link, theme: null });
   }
 
   async #copy(text: string, what: string): Promise<void> {

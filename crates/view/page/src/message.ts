@@ -2,7 +2,7 @@
 
 import type { Causes, Excerpt, ExcerptLine, Message } from "./answers";
 import { counted, make, type Content } from "./dom";
-import { named, reference, rich, type Select } from "./text";
+import { named, reference, rich, typed, type Select } from "./text";
 
 /** The parts of a message below its first sentence. */
 export function messageOf(message: Message, select: Select): HTMLElement[] {
@@ -10,7 +10,7 @@ export function messageOf(message: Message, select: Select): HTMLElement[] {
   const note = ([kind, text]: readonly [string, string]): HTMLElement => {
     const [first = "", ...rest] = text.split("\n");
     // Further lines are columns that are aligned.
-    const table = rest.length === 0 ? null : make("pre", { tabindex: "0" }, rich(rest.join("\n"), message.names, select));
+    const table = rest.length === 0 ? null : make("pre", { tabindex: "0" }, ...typed(rest.join("\n")));
     return make("div", { class: kind }, make("p", {}, make("strong", {}, `${kind} `), prose(first)), table);
   };
   const notes = message.notes.map((text) => ["note", text] as const);
@@ -26,7 +26,9 @@ type Prose = (text: string) => DocumentFragment;
 
 function excerptOf({ location, operator, name, item, lines }: Excerpt, prose: Prose, select: Select): HTMLElement {
   const title = item === null ? null : reference(named({ operator, text: name }), item, select);
-  const caption = make("figcaption", {}, title, title === null ? null : " ", make("span", { class: "quiet" }, rich(location)));
+  // The name of a node is in the title.
+  const rest = operator === "" ? location : location.replace(/^node (?:`[^`]*` \((#\d+)\)|(#\d+) \(`[^`]*`\))/, "$1$2");
+  const caption = make("figcaption", {}, title, title === null ? null : " ", make("span", { class: "quiet" }, rich(rest)));
   const [head, ...inputs] = lines;
   return make(
     "figure",

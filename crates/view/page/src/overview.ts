@@ -13,7 +13,9 @@ export function section(title: string, ...contents: readonly Content[]): HTMLEle
 
 /** Facts as rows; nothing if there are none. */
 export function facts(title: string, rows: readonly Row[], select: Select): HTMLElement[] {
-  return rows.length === 0 ? [] : [section(title, make("dl", {}, ...rows.map((row) => rowOf(row, select))))];
+  if (rows.length === 0) return [];
+  const isNumbered = rows.every(({ label }) => /^\d*$/.test(label));
+  return [section(title, make("dl", { class: isNumbered ? "numbered" : "" }, ...rows.map((row) => rowOf(row, select))))];
 }
 
 function rowOf({ label, operator, text, type, item, severity }: Row, select: Select): HTMLElement {

@@ -23,7 +23,7 @@ export interface Acts extends TreeActs {
   search(query: string): void;
   toggle(): void;
   copy(text: string, what: string): void;
-  link(): void;
+  link(link: string): void;
 }
 
 /** The problem that is open, with its message. */
@@ -33,6 +33,7 @@ export interface OpenProblem {
   readonly at: number;
   readonly message: Message;
   readonly text: string;
+  readonly link: string;
   readonly causes: Causes | null;
 }
 
@@ -100,15 +101,15 @@ export class Panel {
     this.state(expanded);
     this.#fill("details", [
       make("h2", {}, named({ operator, text: title })),
-      this.#actions(details.text, this.#toggle),
+      this.#actions(details, this.#toggle),
       ...details.sections.flatMap(({ title, rows }) => facts(title, rows, this.#acts.select)),
       ...causesOf(causes, this.#acts.select),
     ]);
   }
 
-  #actions(text: string, ...others: readonly Content[]): HTMLElement {
+  #actions({ text, link }: { readonly text: string; readonly link: string }, ...others: readonly Content[]): HTMLElement {
     const copy = button("Copy as text", () => this.#acts.copy(text, "text"));
-    return make("p", { class: "actions" }, ...others, copy, button("Copy link", () => this.#acts.link()));
+    return make("p", { class: "actions" }, ...others, copy, button("Copy link", () => this.#acts.link(link)));
   }
 
   /** Shows whether the item is expanded. */
@@ -136,28 +137,28 @@ export class Panel {
     const note = diagnostics.length > 0 || unreported !== "" ? null : make("p", {}, "The model has no problems.");
     const from = open === null ? 0 : Math.max(0, Math.floor(open.at / PAGE) * PAGE);
     const unlisted = open === null || open.at >= 0 ? [] : [{ ...open.message, item: open.item, message: "", operator: "", target: "" }];
+    const hasFocus = this.#panes.problems.contains(document.activeElement);
     this.#fill("problems", [
       others,
       note,
       ...unlisted.map((problem) => make("ol", { class: "list" }, entry(problem, -1))),
       this.#list(diagnostics, entry, from),
     ]);
-    this.reveal();
+    const pane = this.#panes.problems;
+    const head = pane.querySelector<HTMLElement>('[aria-expanded="true"]');
+    if (head === null) return;
+    pane.scrollTop += head.getBoundingClientRect().top - pane.getBoundingClientRect().top - 6;
+    if (hasFocus) head.focus({ preventScroll: true });
   }
 
-  /** Moves the open problem into view. */
-  reveal(): void {
-    const open = this.#panes.problems.querySelector<HTMLElement>('[aria-expanded="true"]');
-    if (open !== null) this.#panes.problems.scrollTop = Math.max(0, open.offsetTop - this.#panes.problems.offsetTop - 8);
-  }
-
-  #message({ message, text, causes }: OpenProblem): HTMLElement {
+  #message(open: OpenProblem): HTMLElement {
+    const { message, causes } = open;
     const about = { href: message.uri, target: "_blank", rel: "noopener noreferrer", title: `typeloom explain ${message.code}` };
     return make(
       "div",
       { class: "body" },
       ...messageOf(message, this.#acts.select),
-      this.#actions(text, make("a", about, `About ${message.code}`)),
+      this.#actions(open, make("a", about, `About ${message.code}`)),
       ...causesOf(causes, this.#acts.select),
     );
   }

@@ -42,7 +42,8 @@ export function rich(text: string, names: readonly NamedItem[] = [], select: Sel
   return out;
 }
 
-function typed(text: string): (Node | string)[] {
+/** A text with coloured types. */
+export function typed(text: string): (Node | string)[] {
   const parts: (Node | string)[] = [];
   let from = 0;
   for (const found of text.matchAll(TYPE)) {
@@ -56,9 +57,9 @@ export function count(of: number): string {
   return of.toLocaleString("en");
 }
 
-const UNITS = ["", " thousand", " million", " billion", " trillion"];
+const UNITS = ["", "K", "M", "B", "T"];
 
-/** A large number with three digits: `1.23 million`. */
+/** A large number with three digits: `1.23M`. */
 export function rounded(of: number): string {
   const power = of < 10_000 ? 0 : Math.min(Math.floor(Math.log10(of) / 3), UNITS.length - 1);
   return power === 0 ? count(of) : `${Number((of / 1000 ** power).toPrecision(3))}${UNITS[power]}`;

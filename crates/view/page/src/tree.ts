@@ -2,7 +2,7 @@
 
 import type { InnerGroup } from "./answers";
 import { counted, make } from "./dom";
-import { count, named } from "./text";
+import { named } from "./text";
 
 /** The reactions of the page to the tree. */
 export interface TreeActs {
@@ -48,7 +48,8 @@ export class Tree {
         errors > 0 ? badge("error", counted(errors, "error")) : null,
         warnings > 0 ? badge("warning", counted(warnings, "warning")) : null,
         changes === "" ? null : badge("changed", changes),
-        make("span", { class: "count" }, make("span", { class: "hidden" }, ", "), count(nodes), make("span", { class: "hidden" }, " nodes")),
+        " ",
+        make("span", { class: "count" }, counted(nodes, "node")),
       );
       row.style.setProperty("--level", String(level));
       const attributes = { role: "treeitem", tabindex: "-1", "aria-level": String(level), "data-place": own, "data-group": item };

@@ -72,6 +72,19 @@ class View:
     def details(self) -> Locator:
         return self.page.locator("#pane-details")
 
+    @property
+    def model(self) -> Locator:
+        return self.page.locator("#pane-model")
+
+    @property
+    def problems_pane(self) -> Locator:
+        return self.page.locator("#pane-problems")
+
+    @property
+    def open_problem(self) -> Locator:
+        """The problem whose message is shown."""
+        return self.problems_pane.locator("li.problem", has=self.page.locator('[aria-expanded="true"]'))
+
     def tab(self, name: str) -> Locator:
         return self.page.get_by_role("tab", name=name)
 
@@ -95,9 +108,16 @@ class View:
         self.page.locator("#pane-results li button").filter(has_text=title).first.click()
         expect(self.details.locator("h2")).to_contain_text(title)
 
+    def copied(self, button: str) -> str:
+        """The text that a button copies."""
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page.get_by_role("button", name=button).click()
+        expect(self.status).to_contain_text("copied")
+        return self.page.evaluate("navigator.clipboard.readText()")
 
-def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
-    """Writes the page of models with the command; a model is a path or a message."""
+
+def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto, options: tuple[str, ...] = ()) -> pathlib.Path:
+    """Writes the page of models with the command and its options; a model is a path or a message."""
     paths, base = [], ROOT
     for at, model in enumerate(models):
         if isinstance(model, onnx.ModelProto):
@@ -108,7 +128,7 @@ def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) ->
     # Pages have the same titles in all folders.
     names = [path.relative_to(base) if path.is_relative_to(base) else path for path in paths]
     out = folder / "page.html"
-    done = subprocess.run([COMMAND, "view", *names, "-o", out], cwd=base, capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, "view", *names, "-o", out, *options], cwd=base, capture_output=True, text=True, check=False)
     # 1: the model has problems, which are shown.
     assert done.returncode in (0, 1) and out.exists(), done.stdout + done.stderr
     return out
@@ -119,10 +139,10 @@ def make_page(tmp_path: pathlib.Path) -> Callable[..., pathlib.Path]:
     """Writes pages into a folder of the test."""
     made = iter(range(1_000))
 
-    def make(*models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
+    def make(*models: pathlib.Path | onnx.ModelProto, options: tuple[str, ...] = ()) -> pathlib.Path:
         folder = tmp_path / str(next(made))
         folder.mkdir()
-        return write_page(folder, *models)
+        return write_page(folder, *models, options=options)
 
     return make
 
@@ -132,11 +152,14 @@ def open_page(browser: Browser) -> Iterator[Callable[..., View]]:
     """Opens a page in a new context."""
     opened: list[tuple[Page, list[str]]] = []
 
-    def visit(path: pathlib.Path | str, *, fragment: str = "", ready: bool = True, **options) -> View:
+    def visit(path: pathlib.Path | str, *, fragment: str = "", ready: bool = True, script: str = "", **options) -> View:
+        """Opens a page; `script` runs before those of the page."""
         options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"} | options
         context = browser.new_context(**options)
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
+        if script:
+            page.add_init_script(script)
         problems: list[str] = []
         opened.append((page, problems))
         page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)

@@ -11,7 +11,7 @@ use super::answers::{Excerpt, ExcerptLine, ExcerptPart, Message, NamedItem};
 use super::item::Subject;
 use crate::label::long_type_of;
 use crate::map::OrderedSet;
-use crate::scene::{self, MarkId, NodeId, Scene, ValueId};
+use crate::scene::{self, Maker, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, short};
 
 /// Maximum length of a text, in characters.
@@ -122,6 +122,14 @@ pub(super) fn names(scene: &Scene, nodes: &[NodeId], values: &[ValueId]) -> Vec<
         add(&shown.name, Subject::Node(*node));
         let ports = shown.inputs.iter().chain(&shown.outputs).flatten().take(MAX_NAMES);
         ports.for_each(|value| add(&scene.value(*value).name, Subject::Value(*value)));
+    }
+    // Labels explain an input by the node that makes it.
+    for input in nodes.iter().flat_map(|node| scene.node(*node).inputs.iter().flatten()).take(MAX_NAMES) {
+        let Maker::Node { node, output: _ } = scene.value(*input).maker else { continue };
+        let maker = scene.node(node);
+        add(&maker.name, Subject::Node(node));
+        let inputs = maker.inputs.iter().flatten().take(MAX_NAMES);
+        inputs.for_each(|value| add(&scene.value(*value).name, Subject::Value(*value)));
     }
     found.into_iter().collect()
 }
