@@ -82,8 +82,8 @@ pub use about::{About, MAX_REPORTS, Sizes, Symbol};
 pub use build::scene;
 pub use cause::Cause;
 pub use change::{Change, ChangeCounts, ChangedItem, Comparison, ListedChange, Subject};
-pub use message::{Excerpt, ExcerptLabel, ExcerptLine, Message};
 pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
+pub use message::{Excerpt, ExcerptLabel, ExcerptLine, Message};
 pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 

@@ -201,7 +201,7 @@ class Page {
     const isWhole = drawn === nodes;
     const reasons = [
       ...notes.map((note) => `${note}.`),
-      isWhole ? "" : "A click on a selected group expands it; the tab Groups lists all groups.",
+      isWhole ? "All nodes are drawn." : "A click on a selected group expands it; the tab Groups lists all groups.",
       constants === 0 ? "" : `${counted(constants, "Constant node")} of the file: a constant is listed at the nodes that read it, and is not counted.`,
       functions === 0 ? "" : "Nodes of functions are drawn inside of their calls, and are not counted.",
     ].filter((reason) => reason !== "");
@@ -209,7 +209,6 @@ class Page {
     const text = isWhole ? all : drawn === 0 ? `${all} in groups` : `${count(drawn)} of ${all} drawn`;
     // The state of the element, which a reader may have opened, stays.
     this.#note.replaceChildren(make("summary", {}, text), make("ul", {}, ...reasons.map((reason) => make("li", {}, reason))));
-    this.#note.classList.toggle("plain", reasons.length === 0);
   }
 
   /** A click on a box or link: selects it, or expands or collapses it if it is selected. */

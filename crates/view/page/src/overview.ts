@@ -82,8 +82,8 @@ function operators({ operators }: Summary, search: (query: string) => void): HTM
     for (const { operator, count: nodes } of operators.slice(from, to)) {
       const bar = make("span", { class: "bar", "aria-hidden": "true" });
       bar.style.setProperty("--share", String(nodes / most));
-      const row = button("", () => search(`op:${operator} is:node`), { "aria-label": `${operator}: ${counted(nodes, "node")}` });
-      row.append(make("span", { class: "operator" }, operator), bar, make("span", { class: "count" }, count(nodes)));
+      const row = button("", () => search(`op:${operator} is:node`));
+      row.append(make("span", { class: "operator" }, operator), " ", bar, make("span", { class: "count" }, count(nodes)));
       list.append(make("li", {}, row));
     }
   };

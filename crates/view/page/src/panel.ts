@@ -139,6 +139,7 @@ export class Panel {
     const unlisted = open === null || open.at >= 0 ? [] : [{ ...open.message, item: open.item, message: "", operator: "", target: "" }];
     const hasFocus = this.#panes.problems.contains(document.activeElement);
     this.#fill("problems", [
+      make("h2", { class: "hidden" }, "Problems"),
       others,
       note,
       ...unlisted.map((problem) => make("ol", { class: "list" }, entry(problem, -1))),

@@ -116,8 +116,8 @@ class View:
         return self.page.evaluate("navigator.clipboard.readText()")
 
 
-def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto, options: tuple[str, ...] = ()) -> pathlib.Path:
-    """Writes the page of models with the command and its options; a model is a path or a message."""
+def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
+    """Writes the page of models with the command; a model is a path or a message."""
     paths, base = [], ROOT
     for at, model in enumerate(models):
         if isinstance(model, onnx.ModelProto):
@@ -128,7 +128,7 @@ def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto, op
     # Pages have the same titles in all folders.
     names = [path.relative_to(base) if path.is_relative_to(base) else path for path in paths]
     out = folder / "page.html"
-    done = subprocess.run([COMMAND, "view", *names, "-o", out, *options], cwd=base, capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, "view", *names, "-o", out], cwd=base, capture_output=True, text=True, check=False)
     # 1: the model has problems, which are shown.
     assert done.returncode in (0, 1) and out.exists(), done.stdout + done.stderr
     return out
@@ -139,10 +139,10 @@ def make_page(tmp_path: pathlib.Path) -> Callable[..., pathlib.Path]:
     """Writes pages into a folder of the test."""
     made = iter(range(1_000))
 
-    def make(*models: pathlib.Path | onnx.ModelProto, options: tuple[str, ...] = ()) -> pathlib.Path:
+    def make(*models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
         folder = tmp_path / str(next(made))
         folder.mkdir()
-        return write_page(folder, *models, options=options)
+        return write_page(folder, *models)
 
     return make
 

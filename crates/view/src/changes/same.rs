@@ -84,7 +84,10 @@ fn extents(types: Types<'_>) -> Option<[String; 2]> {
             return None;
         }
         for (before, after) in before.iter().zip(after) {
-            let pair = [types[0].0.extent(*before).text().into_owned(), types[1].0.extent(*after).text().into_owned()];
+            let pair = [
+                types[0].0.extent(*before).text().into_owned(),
+                types[1].0.extent(*after).text().into_owned(),
+            ];
             match &found {
                 _ if pair[0] == pair[1] => {}
                 Some(known) if *known != pair => return None,
@@ -100,7 +103,8 @@ fn extents(types: Types<'_>) -> Option<[String; 2]> {
 fn elements(types: Types<'_>) -> [String; 2] {
     let shapes = types.map(|(scene, ty)| {
         let shapes = scene.types[ty.index()].shapes.iter();
-        let text = |shape: &Vec<_>| shape.iter().map(|it| scene.extent(*it).text().into_owned()).collect::<Vec<_>>();
+        let text =
+            |shape: &Vec<_>| shape.iter().map(|it| scene.extent(*it).text().into_owned()).collect::<Vec<_>>();
         shapes.map(text).collect::<Vec<_>>()
     });
     if shapes[0] == shapes[1] {

@@ -205,10 +205,10 @@ fn the_same_change_of_many_values_is_one_entry() {
     let short = ["a", "b", "c", "e"];
     // Two are entries of their own.
     let two = listed(&chain("float[N, 4]", &short), &chain("float16[N, 4]", &short));
-    assert_eq!(two[2..], [
-        entry("b: float[N, 4] -> float16[N, 4]", 0),
-        entry("c: float[N, 4] -> float16[N, 4]", 0)
-    ]);
+    assert_eq!(
+        two[2..],
+        [entry("b: float[N, 4] -> float16[N, 4]", 0), entry("c: float[N, 4] -> float16[N, 4]", 0)]
+    );
 }
 
 #[test]

@@ -139,7 +139,12 @@ impl NodeChange {
     }
 }
 
-pub(super) fn difference([old, new]: Both<'_>, first: NodeId, second: NodeId, difference: &NodeDifference) -> String {
+pub(super) fn difference(
+    [old, new]: Both<'_>,
+    first: NodeId,
+    second: NodeId,
+    difference: &NodeDifference,
+) -> String {
     match difference {
         NodeDifference::Operator => {
             let text = |scene: &Scene, node| {

@@ -409,7 +409,6 @@ pub struct ExcerptPart {
     pub is_primary: bool,
 }
 
-
 /// Facts of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -557,7 +556,6 @@ pub struct InnerGroup {
     /// Whether it has inner groups.
     pub has_groups: bool,
 }
-
 
 /// The item of a link.
 #[derive(Clone, Debug, PartialEq, Serialize)]

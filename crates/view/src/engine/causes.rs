@@ -69,8 +69,12 @@ impl Engine {
 
 /// The names of the nodes and values of a chain.
 fn names_of(scene: &Scene, chain: &OrderedSet<Subject>) -> Vec<NamedItem> {
-    let nodes: Vec<NodeId> = chain.iter().filter_map(|it| if let Subject::Node(node) = it { Some(*node) } else { None }).collect();
-    let values: Vec<ValueId> = chain.iter().filter_map(|it| if let Subject::Value(value) = it { Some(*value) } else { None }).collect();
+    let nodes: Vec<NodeId> =
+        chain.iter().filter_map(|it| if let Subject::Node(node) = it { Some(*node) } else { None }).collect();
+    let values: Vec<ValueId> = chain
+        .iter()
+        .filter_map(|it| if let Subject::Value(value) = it { Some(*value) } else { None })
+        .collect();
     names(scene, &nodes, &values)
 }
 

@@ -278,7 +278,8 @@ fn text_of(title: &str, sections: &[Section]) -> String {
             let name = [operator.as_str(), text].map(|part| Some(part).filter(|part| !part.is_empty()));
             let name: Vec<&str> = name.into_iter().flatten().collect();
             let parts = [label, &name.join(" "), ty];
-            let parts: Vec<&str> = parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            let parts: Vec<&str> =
+                parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
             out.push_str(&format!("  {}\n", parts.join(": ")));
         }
     }

@@ -15,11 +15,16 @@ impl Engine {
         let scene = &self.scene;
         let depth = place.bytes().filter(|byte| *byte == b'/').count();
         let last = place.rsplit('/').next().unwrap_or_default();
-        let subject = if last.is_empty() { Some(Subject::Group(scene.main())) } else { Subject::parse(scene, last) };
+        let subject =
+            if last.is_empty() { Some(Subject::Group(scene.main())) } else { Subject::parse(scene, last) };
         let groups = match subject {
             _ if depth >= 2 * Plan::MAX_DEPTH => Vec::new(),
-            Some(Subject::Group(group)) => inner(scene, group).map(|child| of_child(scene, place, child)).collect(),
-            Some(Subject::Node(node)) => graphs(scene, node).map(|group| of_group(scene, place, group)).collect(),
+            Some(Subject::Group(group)) => {
+                inner(scene, group).map(|child| of_child(scene, place, child)).collect()
+            }
+            Some(Subject::Node(node)) => {
+                graphs(scene, node).map(|group| of_group(scene, place, group)).collect()
+            }
             Some(Subject::Value(_) | Subject::Mark(_)) | None => Vec::new(),
         };
         Groups { groups }

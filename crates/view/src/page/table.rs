@@ -17,7 +17,7 @@ pub(super) fn push(out: &mut String, scene: &Scene, title: &str) {
     let name = file_names(title);
     let [title, name] = [title, &name].map(|text| escaped(&short(text, MAX_DETAIL)).into_owned());
     push_args(out, format_args!("<main id=\"fallback\">\n<h1 title=\"{title}\">{name}</h1>\n"));
-    out.push_str("<p id=\"starting\" role=\"status\" hidden>Starting: the graph is being drawn.</p>\n");
+    out.push_str("<p id=\"starting\" role=\"status\">Starting: the graph is being drawn.</p>\n");
     out.push_str("<p id=\"note\">The graph needs a browser that allows scripts and WebAssembly.</p>\n");
     push_changes(out, scene);
     push_diagnostics(out, scene);

@@ -13,8 +13,8 @@ use super::derive::complete;
 use super::scopes::Scope;
 use super::types::Tables;
 use super::{
-    Cause, Change, ChangedItem, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
-    Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
+    Cause, Change, ChangedItem, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node,
+    NodeId, Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
 };
 use crate::changes::same::{self, Kind};
 use crate::changes::{Changes, NodeChange, NodeDifference, PortChange, PortDifference, ValueChange};
@@ -372,7 +372,9 @@ impl<'a> Builder<'a> {
                 NodeChange::Removed(old) => self.nodes[0][old.index()],
             };
             if let Some(id) = id {
-                list.add(node.change(), Subject::Node(id), same::of_node(scenes, node), || node.to_text(scenes));
+                list.add(node.change(), Subject::Node(id), same::of_node(scenes, node), || {
+                    node.to_text(scenes)
+                });
                 let shown = &mut self.scene.nodes[id.index()];
                 shown.change = node.change();
                 shown.differences = node.differences(scenes);

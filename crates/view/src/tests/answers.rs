@@ -10,10 +10,10 @@ use crate::engine::Engine;
 use crate::testing::{ask, scene_of_text};
 
 use crate::engine::answers::{
-    Answer, AxisOrigin, Cause, Causes, ChangeEntry, ChangedItem, Changes, Coverage, Details, DrawnBox, Excerpt,
-    ExcerptLine, ExcerptPart, Failure, File, Finding, Found, Groups, Hit, InnerGroup, Kind, Level, Message,
-    NamedItem, Neighbour, Neighbours, OperatorCount, Picture, Port, Results, Reveal, Row, Section, Sizes, Summary,
-    Symbol,
+    Answer, AxisOrigin, Cause, Causes, ChangeEntry, ChangedItem, Changes, Coverage, Details, DrawnBox,
+    Excerpt, ExcerptLine, ExcerptPart, Failure, File, Finding, Found, Groups, Hit, InnerGroup, Kind, Level,
+    Message, NamedItem, Neighbour, Neighbours, OperatorCount, Picture, Port, Results, Reveal, Row, Section,
+    Sizes, Summary, Symbol,
 };
 use crate::engine::request::{Request, View};
 

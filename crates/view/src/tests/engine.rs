@@ -64,7 +64,11 @@ fn the_tree_of_groups_has_one_level_for_each_request() {
     assert_eq!(texts(&graphs["groups"], "place"), ["n1/g1", "n1/g2"]);
     assert_eq!(graphs["groups"][0]["has_groups"], false);
     for place in ["n1/g1", "v0", "x", "n99", &"g0/".repeat(1000)] {
-        assert_eq!(ask(&mut engine, json!({"ask": "groups", "place": place})), json!({"groups": []}), "{place}");
+        assert_eq!(
+            ask(&mut engine, json!({"ask": "groups", "place": place})),
+            json!({"groups": []}),
+            "{place}"
+        );
     }
     // Both calls of a function have its groups.
     let calls = ask(&mut self::engine(TWICE), json!({"ask": "groups", "place": "n1"}));
@@ -77,7 +81,10 @@ fn a_message_has_its_inputs_in_lines_with_their_labels_and_types() {
     let details = ask(&mut engine, json!({"ask": "details", "item": "d0"}));
     let message = &details["message"];
     assert_eq!([&message["code"], &message["severity"]], ["element-type-mismatch", "error"]);
-    assert!(message["uri"].as_str().is_some_and(|uri| uri.ends_with("/element-type-mismatch.md")), "{message}");
+    assert!(
+        message["uri"].as_str().is_some_and(|uri| uri.ends_with("/element-type-mismatch.md")),
+        "{message}"
+    );
     let excerpt = &message["excerpts"][0];
     assert_eq!([&excerpt["operator"], &excerpt["name"], &excerpt["item"]], ["Add", "add", "n0"]);
     let lines = excerpt["lines"].as_array().expect("the excerpt has lines");
@@ -248,7 +255,10 @@ fn groups_beyond_the_maximum_number_of_items_are_refused() {
         "2 of 4 nodes are in groups that are not expanded",
         "2 groups not expanded, because the picture is large",
     ];
-    assert_eq!([&picture["drawn"], &picture["nodes"], &picture["notes"]], [&json!(2), &json!(4), &json!(notes)]);
+    assert_eq!(
+        [&picture["drawn"], &picture["nodes"], &picture["notes"]],
+        [&json!(2), &json!(4), &json!(notes)]
+    );
     let both = ask(&mut engine(BRANCH), json!({"ask": "draw", "expanded": ["n1"], "max_items": 13}));
     assert_eq!(both["boxes"].as_array().map(Vec::len), Some(13));
 }

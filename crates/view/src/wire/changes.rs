@@ -3,7 +3,9 @@
 
 use super::Error;
 use super::bytes::{Reader, Writer};
-use crate::scene::{Change, ChangedItem, Comparison, ListedChange, Node, NodeId, Scene, Subject, TypeId, Value, ValueId};
+use crate::scene::{
+    Change, ChangedItem, Comparison, ListedChange, Node, NodeId, Scene, Subject, TypeId, Value, ValueId,
+};
 
 /// Writes the changes of a scene.
 pub(super) fn write(scene: &Scene, out: &mut Writer) {

@@ -506,7 +506,15 @@ impl Decoder<'_> {
             for _ in 0..input.count()? {
                 values.push(ValueId::new(input.position(self.values)?));
             }
-            self.scene.marks.push(Mark { code: code.name(), severity, message, report, parts, nodes, values });
+            self.scene.marks.push(Mark {
+                code: code.name(),
+                severity,
+                message,
+                report,
+                parts,
+                nodes,
+                values,
+            });
         }
         Ok(())
     }

@@ -56,7 +56,8 @@ fn line(input: &mut Reader<'_>) -> Result<ExcerptLine, Error> {
     let mut labels = Vec::new();
     for _ in 0..input.count()? {
         let start = input.small()?;
-        let end = start.checked_add(input.small()?).filter(|end| text.get(start as usize..*end as usize).is_some());
+        let end =
+            start.checked_add(input.small()?).filter(|end| text.get(start as usize..*end as usize).is_some());
         let end = end.ok_or_else(|| input.invalid("a label is outside of its line"))?;
         let is_primary = match input.byte()? {
             0 => false,
