@@ -31,8 +31,8 @@ PAGE = ROOT / "crates" / "view" / "page"
 ASSETS = ROOT / "crates" / "view" / "assets"
 TARGET = "wasm32-unknown-unknown"
 #: Maximum sizes in bytes.
-MAX_SCRIPT = 30_000
-MAX_MODULE = 320_000
+MAX_SCRIPT = 42_000
+MAX_MODULE = 330_000
 
 
 class Unavailable(Exception):

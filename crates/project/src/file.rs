@@ -76,6 +76,7 @@ pub struct File {
     path: Option<PathBuf>,
     folder: Option<PathBuf>,
     is_text: bool,
+    size: u64,
     content: Bytes,
     problem: Option<Box<Diagnostic>>,
 }
@@ -85,6 +86,7 @@ impl File {
     #[must_use]
     pub fn new(name: String, path: Option<PathBuf>, contents: Bytes) -> Self {
         let folder = path.as_deref().map(|path| folder_of(path).to_path_buf());
+        let size = contents.len() as u64;
         let has_suffix = path.as_deref().is_some_and(|path| is_text_name(path.as_os_str()));
         let is_text = text::is_text(&contents) || (has_suffix && !lfs::is_pointer(&contents));
         let (content, problem) = match is_text.then(|| model_of_text(&contents)) {
@@ -92,7 +94,7 @@ impl File {
             Some(Ok(model)) => (model, None),
             Some(Err(problem)) => (Bytes::Read(Vec::new().into()), Some(problem)),
         };
-        Self { name, path, folder, is_text, content, problem }
+        Self { name, path, folder, is_text, size, content, problem }
     }
 
     /// A model in memory.
@@ -116,6 +118,7 @@ impl File {
             path: self.path.clone(),
             folder: self.folder.clone(),
             is_text: false,
+            size: model.len() as u64,
             content: Bytes::Read(model.into()),
             problem: None,
         }
@@ -137,6 +140,12 @@ impl File {
     #[must_use]
     pub fn into_model(self) -> Bytes {
         self.content
+    }
+
+    /// The size of the file in bytes, without external data.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
     }
 
     /// The problem of a text that is not a model.

@@ -6,11 +6,6 @@ use typeloom_onnx::text::escape;
 use typeloom_settings::fingerprint::Fingerprint;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, Severity};
 
-/// The pages of the codes: files of a published package. docs.rs keeps all files of all versions under such
-/// addresses, so a link in an old report stays valid, and the text needs neither a branch of the repository
-/// nor a server of the project.
-const CODE_PAGES: &str = "https://docs.rs/crate/typeloom-solver/latest/source/pages";
-
 /// The page of the kinds of differences.
 const CHANGE_PAGE: &str = "https://docs.rs/typeloom/latest/typeloom/interface/enum.InterfaceChange.html";
 
@@ -63,7 +58,7 @@ impl Rule {
             name: code.name(),
             summary: code.summary(),
             page: Some(code.page()),
-            uri: format!("{CODE_PAGES}/{}.md", code.name()),
+            uri: code.uri(),
             severity: code.severity(),
         }
     }
@@ -200,19 +195,19 @@ mod tests {
 
     use typeloom_solver::diagnostic::Code;
 
-    use super::{CODE_PAGES, Rule};
+    use super::Rule;
 
     #[test]
     fn the_address_of_each_code_is_a_file_of_the_package_with_its_page() {
         let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../solver");
         let manifest = std::fs::read_to_string(package.join("Cargo.toml")).unwrap();
-        assert!(manifest.contains("name = \"typeloom-solver\"") && CODE_PAGES.contains("/typeloom-solver/"));
+        assert!(manifest.contains("name = \"typeloom-solver\"") && Code::PAGES.contains("/typeloom-solver/"));
         // Without these keys a package contains all files.
         assert!(manifest.lines().all(|line| !line.starts_with("include") && !line.starts_with("exclude")));
-        let (_, folder) = CODE_PAGES.split_once("/source/").unwrap();
+        let (_, folder) = Code::PAGES.split_once("/source/").unwrap();
         for code in Code::ALL {
             let rule = Rule::of_code(*code);
-            let file = rule.uri.strip_prefix(CODE_PAGES).and_then(|rest| rest.strip_prefix('/')).unwrap();
+            let file = rule.uri.strip_prefix(Code::PAGES).and_then(|rest| rest.strip_prefix('/')).unwrap();
             let text = std::fs::read_to_string(package.join(folder).join(file)).unwrap();
             assert_eq!(Some(text.as_str()), rule.page, "{}", code.name());
         }

@@ -21,7 +21,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Message, Origin, Renderer, Snippet};
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{
-    Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
+    Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine, input_starts,
 };
 
 /// A width that no line exceeds, so that no line is cut.
@@ -181,7 +181,7 @@ const BREAK: &str = "\n\u{e001}   ";
 /// The text of a node, with each input on a line of its own if it is wide: the text, and the positions of these
 /// inputs in the given text and in the result.
 fn on_lines(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
-    let starts = if text.chars().count() > MAX_LINE { inputs(text) } else { Vec::new() };
+    let starts = if text.chars().count() > MAX_LINE { input_starts(text) } else { Vec::new() };
     if starts.is_empty() {
         return (Cow::Borrowed(text), Vec::new());
     }
@@ -195,30 +195,6 @@ fn on_lines(text: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     }
     lines.push_str(&text[from..]);
     (Cow::Owned(lines), moves)
-}
-
-/// The positions of the inputs in the text of a node: after the last open parenthesis outside of other ones, and
-/// after each comma inside of it.
-fn inputs(text: &str) -> Vec<usize> {
-    let mut starts = Vec::new();
-    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
-    for (at, letter) in text.char_indices() {
-        match letter {
-            '"' if !is_escaped => is_quoted = !is_quoted,
-            _ if is_quoted => {}
-            '(' | '[' | '{' | '<' => {
-                depth += 1;
-                if depth == 1 && letter == '(' {
-                    starts = vec![at + 1];
-                }
-            }
-            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
-            ',' if depth == 1 && !starts.is_empty() => starts.push((at + 2).min(text.len())),
-            _ => {}
-        }
-        is_escaped = letter == '\\' && !is_escaped;
-    }
-    starts
 }
 
 fn source_of<'s>(snippet: &'s Printed, at: &str) -> Snippet<'s, Annotation<'s>> {

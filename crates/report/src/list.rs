@@ -199,19 +199,10 @@ impl Checked<'_> {
         (errors, self.diagnostics.len() + self.differences().len() - errors)
     }
 
-    /// The problems that are not reported: `3 known`, `1 allowed by the model (dim-mismatch)`.
+    /// The problems that are not reported, see [`unreported`].
     #[must_use]
     pub fn unreported(&self) -> Vec<String> {
-        let mut parts = Vec::new();
-        if self.known > 0 {
-            parts.push(format!("{} known", self.known));
-        }
-        if !self.excepted.is_empty() {
-            let total = self.excepted.values().sum::<usize>();
-            let codes: Vec<&str> = self.excepted.keys().map(|code| code.name()).collect();
-            parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
-        }
-        parts
+        unreported(self.known, &self.excepted)
     }
 
     /// The result in one line: `ok, 120 values fully typed`, or `ok, 1 known, 118 of 120 values fully typed`.
@@ -238,6 +229,21 @@ impl Checked<'_> {
         }
         parts.join(", ")
     }
+}
+
+/// Problems that are not reported: `3 known`, `1 allowed by the model (dim-mismatch)`.
+#[must_use]
+pub fn unreported(known: usize, excepted: &BTreeMap<Code, usize>) -> Vec<String> {
+    let mut parts = Vec::new();
+    if known > 0 {
+        parts.push(format!("{known} known"));
+    }
+    if !excepted.is_empty() {
+        let total = excepted.values().sum::<usize>();
+        let codes: Vec<&str> = excepted.keys().map(|code| code.name()).collect();
+        parts.push(format!("{total} allowed by the model ({})", codes.join(", ")));
+    }
+    parts
 }
 
 /// Counts of values with complete types and with each kind of incomplete one.

@@ -65,6 +65,7 @@ pub use explain::{Explanation, Reason, explain_value, next_causes};
 pub use fix::{AttributeAsInput, Fix, InputAsAttribute, Reader, Safety};
 pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
+pub use node::input_starts;
 pub use source::SourceLine;
 pub use target::{TargetIssue, TargetSite, diagnose_target};
 

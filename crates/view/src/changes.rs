@@ -11,6 +11,7 @@
 //!
 //! **Cost:** linear in both scenes. The differences of a node are cut after [`MAX_DIFFERENCES`].
 
+pub(crate) mod same;
 mod symbols;
 mod text;
 

@@ -19,8 +19,10 @@ pub mod request;
 mod causes;
 mod details;
 mod draw;
+mod groups;
 mod index;
 mod links;
+mod messages;
 mod neighbours;
 mod reveal;
 mod search;
@@ -127,6 +129,7 @@ impl Engine {
                 Answer::Reveal(self.reveal(subject, expanded.as_deref()))
             }
             Request::Search { query, limit } => Answer::Results(self.search(query, *limit)),
+            Request::Groups { place } => Answer::Groups(self.groups(place)),
             Request::Find { link } => {
                 Answer::Found(Found { item: self.find(link).map(|subject| subject.to_string()) })
             }

@@ -7,23 +7,24 @@
 //!
 //! 1. The inputs and outputs are matched: those of models and functions by name, then in order by type
 //!    without extents; those of nested graphs by position (`interface`).
-//! 2. **Colours** (`colour`): each node gets hashes of the expression that it computes, of all that is
+//! 2. **Names** (`names`): nodes with the same name match if one node of each graph has it, unless their
+//!    neighbours contradict it: exporters number names, so an inserted node can rename later ones.
+//! 3. **Colours** (`colour`): each node gets hashes of the expression that it computes, of all that is
 //!    computed from it, and of its surroundings up to distance [`ROUNDS`] (colour refinement, Weisfeiler and
-//!    Lehman 1968). Nodes with the same colour that is **unique** in both graphs match. Names are second: of
-//!    nodes with the same colour, those with the same unique (operator, name, scope) match. So a name never
-//!    outweighs the structure, because exporters number names and an inserted node renames all later ones.
-//! 3. **Propagation** (`spread`): from each pair along edges, to makers and readers at the same port with the
+//!    Lehman 1968). Nodes with the same colour that is **unique** in both graphs match. Of nodes with the same
+//!    colour, those with the same unique (operator, name, scope) match.
+//! 4. **Propagation** (`spread`): from each pair along edges, to makers and readers at the same port with the
 //!    same label and without a contradicting input.
-//! 4. **Alignment** (`sequence`): the nodes in the order of the expression, and then in that of the file,
+//! 5. **Alignment** (`sequence`): the nodes in the order of the expression, and then in that of the file,
 //!    with the pairs as anchors. Patience and a bounded greedy Myers search find a common subsequence of
 //!    nodes with the same colour, then with the same label, then with the same operator; each is followed by
 //!    propagation. This matches chains and repeated layers between two edits, where no colour is unique.
-//! 5. **Correction** (`votes`): nodes without a pair, or with different inputs, get the node for which most
+//! 6. **Correction** (`votes`): nodes without a pair, or with different inputs and names, get the node for which most
 //!    matched neighbours vote (similarity flooding, Melnik, Garcia-Molina, Rahm 2002, with a fixed number of
 //!    rounds). This also matches nodes whose operator changed. Pairs without a common neighbour, name or
 //!    label are removed.
 //!
-//! Steps 2 to 4 run with labels of all that is local to a node (operator, attributes, types of stored inputs,
+//! Steps 3 to 5 run with labels of all that is local to a node (operator, attributes, types of stored inputs,
 //! nested graphs), and then with the operator alone, only for the nodes that are left.
 //!
 //! # Guarantees
@@ -31,7 +32,7 @@
 //! - A matching never states that two nodes are equal: [`changes`](crate::changes) compares all pairs. A
 //!   wrong pair costs additional changes, so hash collisions and limits are harmless.
 //! - `matching(old, new)` is the inverse of `matching(new, old)`: the scenes are ordered by a digest first.
-//! - The result does not depend on names if the structure is unique, nor on the order in the file, except for
+//! - The result does not depend on names that the two graphs do not share if the structure is unique, nor on the order in the file, except for
 //!   nodes that are equal in all colours and names.
 //! - The work is counted in [`Work`] and linear in the sizes of the scenes, times [`ROUNDS`] and the limits
 //!   of `sequence` and `votes`. Nothing recurses.
@@ -46,6 +47,7 @@
 mod colour;
 mod hash;
 mod interface;
+mod names;
 mod pairs;
 mod sequence;
 mod side;
@@ -59,7 +61,7 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::map::Map;
+use crate::map::{Map, Set};
 use crate::scene::{GroupId, GroupKind, Maker, NodeId, Scene, ValueId};
 
 use colour::Graph;
@@ -140,6 +142,8 @@ struct Matcher<'s> {
     interfaces: Vec<Interface>,
     /// Pairs of nodes whose neighbours were not visited.
     recent: VecDeque<[NodeId; 2]>,
+    /// The old nodes that are matched by their names.
+    named: Set<NodeId>,
     work: Work,
 }
 
@@ -161,6 +165,7 @@ impl<'s> Matcher<'s> {
             groups: Pairs::new(count(|scene| scene.groups.len())),
             interfaces: Vec::new(),
             recent: VecDeque::new(),
+            named: Set::default(),
             work: Work::default(),
             sides,
         }
@@ -178,7 +183,7 @@ impl<'s> Matcher<'s> {
             }
         }
         self.stored();
-        let Self { sides: _, nodes, values, groups, interfaces, recent: _, work } = self;
+        let Self { sides: _, nodes, values, groups, interfaces, recent: _, named: _, work } = self;
         Matching { nodes, values, graphs: groups, interfaces, work }
     }
 
@@ -243,6 +248,7 @@ impl<'s> Matcher<'s> {
             graphs[side].refined(base, 1, &mut self.work).pop().unwrap_or_default()
         });
         let pair = Pair { roots, graphs, near };
+        names::unique(self, &pair);
         self.by_labels(&pair, Strength::Strong);
         self.by_labels(&pair, Strength::Weak);
         votes::correct(self, &pair);
@@ -274,7 +280,7 @@ impl<'s> Matcher<'s> {
         nodes.map(|node| self.sides[side].label(node).of(strength)).collect()
     }
 
-    /// Steps 2 to 4 with one kind of labels.
+    /// Steps 3 to 5 with one kind of labels.
     fn by_labels(&mut self, pair: &Pair, strength: Strength) {
         if !self.has_rest(pair) {
             return;

@@ -26,7 +26,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::scene::Scene;
 use crate::svg::escaped;
-use crate::text::{MAX_DETAIL, short};
+use crate::text::{MAX_DETAIL, file_names, short};
 use crate::wire;
 
 const SCRIPT: &str = include_str!("../assets/page.js");
@@ -59,7 +59,7 @@ pub enum Delivery {
 /// The page of a scene.
 #[must_use]
 pub fn render(scene: &Scene, title: &str, delivery: Delivery) -> String {
-    let title = short(title, MAX_DETAIL);
+    let name = short(&file_names(title), MAX_DETAIL);
     let scene_data = STANDARD.encode(miniz_oxide::deflate::compress_to_vec_zlib(&wire::encode(scene), LEVEL));
     let engine_data = STANDARD.encode(ENGINE);
     let mut out = String::with_capacity(scene_data.len() + engine_data.len() + (1 << 16));
@@ -74,10 +74,10 @@ pub fn render(scene: &Scene, title: &str, delivery: Delivery) -> String {
     }
     // Without this, browsers ask servers for an icon.
     out.push_str("<link rel=\"icon\" href=\"data:,\">\n");
-    push(&mut out, format_args!("<title>{} - typeloom</title>\n", escaped(&title)));
+    push(&mut out, format_args!("<title>{} - typeloom</title>\n", escaped(&name)));
     // The script is first, so that it hides the tables before browsers draw them.
     push(&mut out, format_args!("<style>{STYLE}</style>\n<script>{SCRIPT}</script>\n</head>\n<body>\n"));
-    table::push(&mut out, scene, &title);
+    table::push(&mut out, scene, title);
     for (id, data) in [("scene", scene_data), ("engine", engine_data)] {
         push(
             &mut out,

@@ -327,15 +327,22 @@ impl Plan {
     /// A note about the nodes that are not shown; `None` if all are.
     #[must_use]
     pub fn note(&self) -> Option<String> {
+        let notes = self.notes();
+        (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    /// Notes about the nodes that are not shown.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
         let Self { hidden, total, refused, .. } = self;
-        let mut parts = Vec::new();
+        let mut notes = Vec::new();
         if *hidden > 0 {
-            parts.push(format!("{hidden} of {total} nodes are in groups that are not expanded"));
+            notes.push(format!("{hidden} of {total} nodes are in groups that are not expanded"));
         }
         if *refused > 0 {
-            parts.push(format!("{} not expanded, because the picture is large", counted(*refused, "group")));
+            notes.push(format!("{} not expanded, because the picture is large", counted(*refused, "group")));
         }
-        (!parts.is_empty()).then(|| parts.join("; "))
+        notes
     }
 }
 

@@ -65,6 +65,7 @@ mod change;
 pub(crate) mod derive;
 mod ids;
 mod marks;
+mod message;
 mod scopes;
 mod solved;
 pub(crate) mod tree;
@@ -77,11 +78,12 @@ use typeloom_solver::diagnostic::{Severity, SourceLine};
 
 use crate::map::Set;
 
-pub use about::{About, Symbol};
+pub use about::{About, MAX_REPORTS, Sizes, Symbol};
 pub use build::scene;
 pub use cause::Cause;
-pub use change::{Change, ChangeCounts, Comparison, ListedChange, Subject};
+pub use change::{Change, ChangeCounts, ChangedItem, Comparison, ListedChange, Subject};
 pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
+pub use message::{Excerpt, ExcerptLabel, ExcerptLine, Message};
 pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 
@@ -332,6 +334,8 @@ pub struct Mark {
     pub message: String,
     /// The rendered message, without colours; set by the caller, empty if there is none.
     pub report: String,
+    /// The parts of the rendered message; empty beyond the first [`MAX_REPORTS`] diagnostics.
+    pub parts: Message,
     /// The nodes that it concerns.
     pub nodes: Vec<NodeId>,
     /// The values that it concerns: those with a problem of their declaration, and the operands that its

@@ -32,6 +32,26 @@ pub fn short(text: &str, max: usize) -> String {
     if shown.chars().count() > max { clip(&shown, max) } else { shown }
 }
 
+/// The names of files without their folders: of one path, or of two paths with ` -> ` between them. Two files with
+/// the same name have as many folders as they differ by.
+#[must_use]
+pub fn file_names(paths: &str) -> String {
+    // From the name outwards.
+    fn parts(path: &str) -> Vec<&str> {
+        path.rsplit(['/', '\\']).filter(|part| !part.is_empty()).collect()
+    }
+    let Some((old, new)) = paths.split_once(" -> ") else {
+        return parts(paths).first().copied().unwrap_or_default().to_owned();
+    };
+    let [old, new] = [old, new].map(parts);
+    let equal = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let names = [old, new].map(|parts| {
+        let count = (equal + 1).min(parts.len());
+        parts[..count].iter().rev().copied().collect::<Vec<_>>().join("/")
+    });
+    names.join(" -> ")
+}
+
 /// The last character boundary up to `at`.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
@@ -66,6 +86,21 @@ mod tests {
         let long = "\u{202e}é".repeat(1 << 16);
         let shown = short(&long, 32);
         assert!(shown.chars().count() <= 33 && !shown.contains('\u{202e}'), "{shown}");
+    }
+
+    #[test]
+    fn files_are_named_without_folders_that_they_share() {
+        for (paths, names) in [
+            ("a/b/m.onnx", "m.onnx"),
+            ("m.onnx", "m.onnx"),
+            ("C:\\models\\m.onnx", "m.onnx"),
+            ("", ""),
+            ("a/old.onnx -> b/new.onnx", "old.onnx -> new.onnx"),
+            ("x/v1/m.onnx -> x/v2/m.onnx", "v1/m.onnx -> v2/m.onnx"),
+            ("m.onnx -> m.onnx", "m.onnx -> m.onnx"),
+        ] {
+            assert_eq!(file_names(paths), names, "{paths}");
+        }
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod changes;
 mod columns;
 mod decode;
 mod encode;
+mod messages;
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,7 @@ pub use encode::encode;
 const MAGIC: &[u8; 4] = b"TLSC";
 
 /// The version of the format.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// Maximum depth of nested graphs.
 pub const MAX_GRAPHS: usize = 128;

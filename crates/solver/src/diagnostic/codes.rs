@@ -247,6 +247,11 @@ codes! {
 }
 
 impl Code {
+    /// The address of the pages: files of a published package. docs.rs keeps all files of all versions under such
+    /// addresses, so a link in an old report stays valid, and the text needs neither a branch of the repository
+    /// nor a server of the project.
+    pub const PAGES: &'static str = "https://docs.rs/crate/typeloom-solver/latest/source/pages";
+
     /// The code's name, which is stable.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -273,6 +278,12 @@ impl Code {
     #[must_use]
     pub fn page(self) -> &'static str {
         self.info().page
+    }
+
+    /// The address of the code's page.
+    #[must_use]
+    pub fn uri(self) -> String {
+        format!("{}/{}.md", Self::PAGES, self.name())
     }
 
     /// The path of the code's page in the repository.

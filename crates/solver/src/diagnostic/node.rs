@@ -181,6 +181,31 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
     })
 }
 
+/// The positions of the inputs in the text of a node: after the last open parenthesis outside of other ones, and
+/// after each comma inside of it.
+#[must_use]
+pub fn input_starts(text: &str) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '"' if !is_escaped => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' | '[' | '{' | '<' => {
+                depth += 1;
+                if depth == 1 && letter == '(' {
+                    starts = vec![at + 1];
+                }
+            }
+            ')' | ']' | '}' | '>' => depth = depth.saturating_sub(1),
+            ',' if depth == 1 && !starts.is_empty() => starts.push((at + 2).min(text.len())),
+            _ => {}
+        }
+        is_escaped = letter == '\\' && !is_escaped;
+    }
+    starts
+}
+
 #[cfg(test)]
 mod tests {
     use prost::Message;

@@ -28,7 +28,11 @@ query: string,
 /**
  * The maximum number of listed results.
  */
-limit?: number | null, } | { "ask": "find",
+limit?: number | null, } | { "ask": "groups",
+/**
+ * The path of the group, or of a node with nested graphs or a function; empty for the model's graph.
+ */
+place: string, } | { "ask": "find",
 /**
  * The link, see `Details.link`. An item is also a link.
  */
@@ -71,7 +75,7 @@ max_items?: number | null, };
 /**
  * An answer.
  */
-export type Answer = Summary | Picture | File | Details | Causes | Reveal | Results | Found | Neighbours | Failure;
+export type Answer = Summary | Picture | File | Details | Causes | Reveal | Results | Groups | Found | Neighbours | Failure;
 
 /**
  * The request has no answer.
@@ -87,9 +91,13 @@ error: string, };
  */
 export type Summary = {
 /**
- * The name of the file.
+ * The name of the file; of two models, both names.
  */
-title: string,
+name: string,
+/**
+ * The path of the file, or both paths.
+ */
+path: string,
 /**
  * The program that wrote the file; empty if unknown.
  */
@@ -115,9 +123,25 @@ errors: number,
  */
 warnings: number,
 /**
+ * The problems that are not reported, such as `2 known`; empty if there are none.
+ */
+unreported: string,
+/**
+ * The size of the model.
+ */
+sizes: Sizes,
+/**
+ * The operators of the nodes, the most frequent first.
+ */
+operators: Array<OperatorCount>,
+/**
  * The evidence for the types of values.
  */
 coverage: Coverage,
+/**
+ * Whether the model has groups, nested graphs or functions.
+ */
+has_groups: boolean,
 /**
  * The first diagnostics.
  */
@@ -189,7 +213,11 @@ message: string,
  */
 targets: Array<string>,
 /**
- * The names of the first item.
+ * The operator of the first item.
+ */
+operator: string,
+/**
+ * The name of the first item.
  */
 target: string, };
 
@@ -245,9 +273,17 @@ svg: string,
  */
 expanded: Array<string>,
 /**
- * A note about nodes that are not shown; empty if all are.
+ * The number of drawn nodes, without those of functions.
  */
-note: string,
+drawn: number,
+/**
+ * The number of all nodes, without those of functions.
+ */
+nodes: number,
+/**
+ * Sentences about the nodes and links that are not drawn; empty if all are.
+ */
+notes: Array<string>,
 /**
  * The width of the picture.
  */
@@ -333,6 +369,10 @@ item: string,
  */
 kind: Kind,
 /**
+ * The operator.
+ */
+operator: string,
+/**
  * The title.
  */
 title: string,
@@ -344,6 +384,10 @@ link: string,
  * All facts as text, to be copied.
  */
 text: string,
+/**
+ * The message of a diagnostic; null for other items.
+ */
+message: Message | null,
 /**
  * The facts.
  */
@@ -360,11 +404,7 @@ title: string,
 /**
  * The facts.
  */
-rows: Array<Row>,
-/**
- * A text of several lines with aligned columns; null if there is none.
- */
-pre: string | null, };
+rows: Array<Row>, };
 
 /**
  * A fact.
@@ -375,9 +415,17 @@ export type Row = {
  */
 label: string,
 /**
- * The fact.
+ * The operator of a node.
+ */
+operator: string,
+/**
+ * The fact, or the name of the item.
  */
 text: string,
+/**
+ * The type of a value, with its elements if they are known; empty for other facts.
+ */
+type: string,
 /**
  * The item that it names; null if there is none.
  */
@@ -410,7 +458,11 @@ axes: Array<AxisOrigin>,
 /**
  * The nodes and values of the chain; for a diagnostic also itself and the nodes that extents pass.
  */
-highlight: Array<string>, };
+highlight: Array<string>,
+/**
+ * The names in the sentences and their items.
+ */
+names: Array<NamedItem>, };
 
 /**
  * A link of a chain of causes.
@@ -502,11 +554,15 @@ export type Hit = {
  */
 item: string,
 /**
+ * The operator.
+ */
+operator: string,
+/**
  * The title.
  */
 title: string,
 /**
- * The matching text.
+ * The matching text; of a node or value, a type.
  */
 text: string, };
 
@@ -579,9 +635,231 @@ change: string,
  */
 text: string,
 /**
- * The item that changed; null for a symbol.
+ * The item that changed; null for a symbol, and for several items.
+ */
+item: string | null,
+/**
+ * The number of changes: more than one for the same change of several items.
+ */
+count: number,
+/**
+ * The first of several items; empty for one.
+ */
+items: Array<ChangedItem>, };
+
+/**
+ * An item with a change that others share.
+ */
+export type ChangedItem = {
+/**
+ * The change with the name of the item.
+ */
+text: string,
+/**
+ * The item.
  */
 item: string | null, };
+
+/**
+ * The size of a model.
+ */
+export type Sizes = {
+/**
+ * The size of the file without external data, in bytes; 0 if unknown.
+ */
+file: number,
+/**
+ * The number of elements of all initializers.
+ */
+parameters: number,
+/**
+ * The number of initializers.
+ */
+initializers: number,
+/**
+ * The number of `Constant` nodes, which are no boxes of the picture.
+ */
+constants: number,
+/**
+ * The number of functions.
+ */
+functions: number, };
+
+/**
+ * The number of nodes with an operator, without those of functions.
+ */
+export type OperatorCount = {
+/**
+ * The operator, with its domain if that is not ONNX's own.
+ */
+operator: string,
+/**
+ * The number of nodes.
+ */
+count: number, };
+
+/**
+ * The message of a diagnostic. Names of the model are in backticks.
+ */
+export type Message = {
+/**
+ * The code.
+ */
+code: string,
+/**
+ * The severity.
+ */
+severity: Level,
+/**
+ * The address of the page of the code.
+ */
+uri: string,
+/**
+ * The message.
+ */
+text: string,
+/**
+ * The nodes and declarations; the first is the one with the problem.
+ */
+excerpts: Array<Excerpt>,
+/**
+ * Further explanation; a note can have several lines.
+ */
+notes: Array<string>,
+/**
+ * A proposed repair; empty if there is none.
+ */
+help: string,
+/**
+ * The line of the author's program; empty if unknown.
+ */
+source: string,
+/**
+ * The names in the message and their items.
+ */
+names: Array<NamedItem>, };
+
+/**
+ * A printed node or declaration.
+ */
+export type Excerpt = {
+/**
+ * The location.
+ */
+location: string,
+/**
+ * The operator of the node.
+ */
+operator: string,
+/**
+ * The name of the node or value; may be empty.
+ */
+name: string,
+/**
+ * The item; null if the scene does not have it.
+ */
+item: string | null,
+/**
+ * The text; of a node, each input has a line of its own.
+ */
+lines: Array<ExcerptLine>, };
+
+/**
+ * A line of an excerpt.
+ */
+export type ExcerptLine = {
+/**
+ * The parts of the text.
+ */
+parts: Array<ExcerptPart>,
+/**
+ * The item of an input; null for other lines.
+ */
+item: string | null,
+/**
+ * The type of an input; empty for other lines.
+ */
+type: string, };
+
+/**
+ * A part of a line.
+ */
+export type ExcerptPart = {
+/**
+ * The text.
+ */
+text: string,
+/**
+ * The label; null for a part without one, and may be empty.
+ */
+label: string | null,
+/**
+ * Whether this part is the cause of the problem.
+ */
+is_primary: boolean, };
+
+/**
+ * A name in a text, and its item.
+ */
+export type NamedItem = {
+/**
+ * The name.
+ */
+name: string,
+/**
+ * The item.
+ */
+item: string, };
+
+/**
+ * The groups, nested graphs and functions inside of a group.
+ */
+export type Groups = {
+/**
+ * The groups.
+ */
+groups: Array<InnerGroup>, };
+
+/**
+ * A group, or a node with nested graphs or a function.
+ */
+export type InnerGroup = {
+/**
+ * The item.
+ */
+item: string,
+/**
+ * The path of the box, and of the group to be expanded.
+ */
+place: string,
+/**
+ * The operator.
+ */
+operator: string,
+/**
+ * The title.
+ */
+title: string,
+/**
+ * The number of nodes in it.
+ */
+nodes: number,
+/**
+ * The number of errors in it.
+ */
+errors: number,
+/**
+ * The number of warnings in it.
+ */
+warnings: number,
+/**
+ * The numbers of changes in it, as text; empty if there are none.
+ */
+changes: string,
+/**
+ * Whether it has inner groups.
+ */
+has_groups: boolean, };
 
 /**
  * The answer to each request, if it is not a failure.
@@ -594,6 +872,7 @@ export type Answers = {
 "causes": Causes,
 "reveal": Reveal,
 "search": Results,
+"groups": Groups,
 "find": Found,
 "neighbours": Neighbours,
 };

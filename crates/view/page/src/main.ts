@@ -1,14 +1,15 @@
 // The page of a model: connects the engine, the picture, the panel and the keyboard.
 
-import type { Details, Summary } from "./answers";
+import type { Details, Picture, Summary } from "./answers";
 import { addressOf, readAddress, writeAddress, type Address } from "./address";
-import { button, counted, make } from "./dom";
+import { button, byId, counted, make } from "./dom";
 import { Engine } from "./engine";
 import { copyText, pngBlob, save, svgBlob } from "./export";
 import { Graph, type Spot } from "./graph";
 import { Keys } from "./keys";
-import { Panel } from "./panel";
+import { Panel, type Tab } from "./panel";
 import { watch } from "./reload";
+import { count } from "./text";
 import { Themes } from "./theme";
 
 const MAX_RESULTS = 1000;
@@ -22,6 +23,8 @@ interface Move {
   readonly focus?: boolean;
   /** Whether the spot is a box or link of the picture. */
   readonly isDrawn?: boolean;
+  /** The tab that is shown; the details of the item without it. */
+  readonly tab?: Tab;
 }
 
 /** The part of the state that the address does not contain. */
@@ -34,12 +37,7 @@ class Page {
   readonly #summary: Summary;
   readonly #themes = new Themes();
   readonly #graph = new Graph((spot) => this.#pick(spot));
-  readonly #panel = new Panel({
-    select: (item) => this.#select({ item, place: null }, { entry: "push" }),
-    toggle: () => this.#toggle(),
-    copy: (text, what) => void this.#copy(text, what),
-    link: () => void this.#copy(this.#permalink(), "link"),
-  });
+  readonly #panel: Panel;
   readonly #search = make("input", {
     type: "search",
     id: "search",
@@ -49,7 +47,7 @@ class Page {
     spellcheck: "false",
   });
   readonly #status = make("p", { role: "status", class: "hidden" });
-  readonly #note = make("p", { id: "note" });
+  readonly #note = make("details", { id: "drawn" });
   readonly #keys: Keys;
   /** The expanded groups; `null` for the default picture. */
   #expanded: readonly string[] | null = null;
@@ -65,6 +63,18 @@ class Page {
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#summary = engine.ask({ ask: "summary" });
+    this.#panel = new Panel(
+      {
+        select: (item) => this.#select({ item, place: null }, { entry: "push" }),
+        search: (query) => this.#searchFor(query),
+        toggle: () => this.#toggle(),
+        copy: (text, what) => void this.#copy(text, what),
+        link: (link) => void this.#copy(this.#permalink(link), "link"),
+        groups: (place) => engine.ask({ ask: "groups", place }).groups,
+        show: (item, place) => this.#showGroup({ item, place }),
+      },
+      this.#summary,
+    );
     this.#keys = new Keys(
       {
         next: (step) => this.#visit(this.#graph.neighbour(this.#at, step)),
@@ -86,7 +96,7 @@ class Page {
   }
 
   #build(): void {
-    const { title, errors, warnings } = this.#summary;
+    const { name, path } = this.#summary;
     const camera = this.#graph.camera;
     this.#search.addEventListener("input", () => {
       clearTimeout(this.#timer);
@@ -96,36 +106,45 @@ class Page {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#find();
-      this.#panel.enter("results");
+      if (this.#search.value.trim() !== "") this.#panel.enter("results");
     });
-    const problems = button(`${counted(errors, "error")}, ${counted(warnings, "warning")}`, () => this.#panel.open("problems"), {
-      class: errors > 0 ? "error" : warnings > 0 ? "warning" : "",
-    });
+    const tools = (label: string, ...buttons: readonly HTMLElement[]): HTMLElement =>
+      make("div", { role: "toolbar", "aria-label": label }, ...buttons);
     const header = make(
       "header",
       {},
-      make("h1", { title }, shortNames(title)),
-      problems,
+      make("h1", { title: path }, name),
+      this.#verdict(),
       form,
-      make(
-        "div",
-        { role: "toolbar", "aria-label": "Picture" },
-        button("−", () => camera.zoom(0.8), { "aria-label": "Zoom out" }),
-        button("+", () => camera.zoom(1.25), { "aria-label": "Zoom in" }),
-        button("Fit", () => camera.fit(), { "aria-label": "Fit the whole picture" }),
-        button("SVG", () => this.#saveSvg(), { "aria-label": "Save as SVG" }),
-        button("PNG", () => void this.#savePng(), { "aria-label": "Save as PNG" }),
-        button("◐", () => this.#theme(), { "aria-label": "Dark or light theme" }),
-        button("?", () => this.#keys.help(), { "aria-label": "Help" }),
+      tools(
+        "Page",
+        button("SVG", () => this.#saveSvg(), { "aria-label": "Save as SVG", title: "Save as SVG" }),
+        button("PNG", () => void this.#savePng(), { "aria-label": "Save as PNG", title: "Save as PNG" }),
+        button("◐", () => this.#theme(), { "aria-label": "Dark or light theme", title: "Dark or light (t)" }),
+        button("?", () => this.#keys.help(), { "aria-label": "Help", title: "Keys and searches (?)" }),
       ),
     );
+    const zoom = tools(
+      "Picture",
+      button("−", () => camera.zoom(0.8), { "aria-label": "Zoom out", title: "Zoom out (-)" }),
+      button("+", () => camera.zoom(1.25), { "aria-label": "Zoom in", title: "Zoom in (+)" }),
+      button("Fit", () => camera.fit(), { "aria-label": "Fit the whole picture", title: "Show everything (0)" }),
+    );
     const help = "Arrow keys move between boxes, Enter expands a group. Press the question mark for all keys.";
-    const main = make("main", {}, this.#graph.frame, this.#note, make("p", { id: "graph-help", class: "hidden" }, help));
+    const main = make("main", {}, this.#graph.frame, this.#note, zoom, make("p", { id: "graph-help", class: "hidden" }, help));
     const app = make("div", { id: "app" }, header, main, this.#panel.element, this.#status, this.#keys.dialog);
-    this.#panel.results(null, "");
-    this.#panel.problems(this.#summary.diagnostics, null);
+    this.#panel.problems(this.#summary, null);
     document.body.replaceChildren(app);
-    document.title = `${shortNames(title)} - typeloom`;
+    document.title = `${name} - typeloom`;
+  }
+
+  /** The numbers of problems, as a button that lists them. */
+  #verdict(): HTMLElement {
+    const { errors, warnings, unreported } = this.#summary;
+    const counts = [errors === 0 ? "" : counted(errors, "error"), warnings === 0 ? "" : counted(warnings, "warning"), unreported];
+    const text = counts.filter((it) => it !== "").join(", ");
+    const kind = errors > 0 ? "error" : warnings > 0 ? "warning" : "ok";
+    return button(text === "" ? "No problems" : text, () => this.#panel.open("problems"), { class: `verdict ${kind}` });
   }
 
   /** Shows the item of the address. */
@@ -140,15 +159,22 @@ class Page {
     const state = history.state as State | null;
     if (state !== null) this.#expanded = state.expanded;
     const item = link === null ? null : this.#engine.ask({ ask: "find", link }).item;
-    if (item !== null) this.#select({ item, place: null }, { entry: null });
+    const { changes, diagnostics } = this.#summary;
+    const isNew = link === null && state === null;
+    // A page opens on the changes, or else on the first problem.
+    const first = isNew && changes === null ? diagnostics[0]?.item : undefined;
+    const shown = item ?? first;
+    if (shown !== undefined) this.#select({ item: shown, place: null }, { entry: null });
     else this.#deselect(null);
-    if (link === null && state === null) this.#showChange();
+    if (isNew && changes !== null) this.#showChange();
     if (link !== null && item === null) this.#announce(`The model has no ${link}.`, "shown");
   }
 
-  /** Moves the picture of two models to the first change that has a box. */
+  /** Shows the changes, and moves the picture of two models to the first one that has a box. */
   #showChange(): void {
-    for (const { item } of this.#summary.changes?.entries.slice(0, MAX_TRIED) ?? []) {
+    this.#panel.open("changes");
+    const items = this.#summary.changes?.entries.map(({ item, items }) => item ?? items[0]?.item ?? null) ?? [];
+    for (const item of items.slice(0, MAX_TRIED)) {
       if (item === null) continue;
       const { expanded, shown, place } = this.#engine.ask({ ask: "reveal", item, expanded: this.#drawn });
       if (place === "") continue;
@@ -166,8 +192,23 @@ class Page {
   #draw(anchor: Spot | null): void {
     const drawing = this.#engine.ask({ ask: "draw", ...this.#view() });
     this.#graph.show(drawing, anchor);
-    this.#note.textContent = drawing.note;
-    this.#note.hidden = drawing.note === "";
+    this.#explain(drawing);
+  }
+
+  /** States the number of drawn nodes, and the reasons for others on demand. */
+  #explain({ drawn, nodes, notes }: Picture): void {
+    const { constants, functions } = this.#summary.sizes;
+    const isWhole = drawn === nodes;
+    const reasons = [
+      ...notes.map((note) => `${note}.`),
+      isWhole ? "All nodes are drawn." : "A click on a selected group expands it; the tab Groups lists all groups.",
+      constants === 0 ? "" : `${counted(constants, "Constant node")} of the file: a constant is listed at the nodes that read it, and is not counted.`,
+      functions === 0 ? "" : "Nodes of functions are drawn inside of their calls, and are not counted.",
+    ].filter((reason) => reason !== "");
+    const all = counted(nodes, "node");
+    const text = isWhole ? all : drawn === 0 ? `${all} in groups` : `${count(drawn)} of ${all} drawn`;
+    // The state of the element, which a reader may have opened, stays.
+    this.#note.replaceChildren(make("summary", {}, text), make("ul", {}, ...reasons.map((reason) => make("li", {}, reason))));
   }
 
   /** A click on a box or link: selects it, or expands or collapses it if it is selected. */
@@ -197,14 +238,17 @@ class Page {
     if (move.focus === true) this.#graph.focus(this.#shown);
     if (move.isDrawn !== true) this.#graph.reveal(this.#shown, "center");
     else if (move.focus === true) this.#graph.reveal(this.#shown, "edge");
-    this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
-    const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
-    if (at >= 0 && at !== this.#problem) {
-      this.#problem = at;
-      this.#panel.problems(this.#summary.diagnostics, at);
+    const { message, text, link } = details;
+    if (message === null) {
+      this.#panel.details(details, causes, this.#graph.isExpanded(this.#shown));
+      this.#panel.open(move.tab ?? "details");
+    } else {
+      const at = this.#summary.diagnostics.findIndex((of) => of.item === item);
+      if (at >= 0) this.#problem = at;
+      this.#panel.open("problems");
+      this.#panel.problems(this.#summary, { item, at, message, text, link, causes });
     }
-    this.#panel.open("details");
-    this.#announce(details.title, "hidden");
+    this.#announce([details.operator, details.title].filter((part) => part !== "").join(" "), "hidden");
     if (move.entry !== null) this.#write(move.entry);
   }
 
@@ -214,8 +258,8 @@ class Page {
     this.#selected = this.#shown = null;
     this.#highlight = [];
     this.#draw(null);
-    this.#panel.model(this.#summary);
-    this.#panel.open("details");
+    this.#panel.leave();
+    this.#panel.open("model");
     if (entry !== null) this.#write(entry);
   }
 
@@ -268,6 +312,23 @@ class Page {
     this.#write("replace");
   }
 
+  /** Expands a group with those around it, and moves the picture to it. */
+  #showGroup(spot: Spot): void {
+    const parts = (spot.place ?? "").split("/");
+    const paths = parts.map((_, at) => parts.slice(0, at + 1).join("/"));
+    // The path of a node expands all of its graphs, not only the next one.
+    const around = paths.filter((_, at) => !parts[at]?.startsWith("n") || at === parts.length - 1);
+    this.#expanded = [...(this.#drawn ?? []), ...around];
+    const show = (): void => this.#select(spot, { entry: "push", isDrawn: true, tab: "groups" });
+    show();
+    if (this.#graph.isExpanded(spot) !== true) {
+      // The picture has too many boxes: other groups are collapsed.
+      this.#expanded = around;
+      show();
+    }
+    this.#graph.reveal(spot, "center");
+  }
+
   #leave(): void {
     if (document.activeElement === this.#search) {
       this.#search.blur();
@@ -288,6 +349,12 @@ class Page {
     this.#select({ item: problem.item, place: null }, { entry: "push" });
     const count = `Problem ${at + 1} of ${diagnostics.length}`;
     this.#announce(`${count}: ${problem.message}`, "hidden");
+  }
+
+  #searchFor(query: string): void {
+    this.#search.value = query;
+    this.#find();
+    this.#panel.enter("results");
   }
 
   #find(): void {
@@ -315,8 +382,8 @@ class Page {
     writeAddress(this.#address, entry, state);
   }
 
-  #permalink(): string {
-    return location.href.replace(/#.*$/, "") + addressOf({ ...this.#address, theme: null });
+  #permalink(link: string): string {
+    return location.href.replace(/#.*$/, "") + addressOf({ link, theme: null });
   }
 
   async #copy(text: string, what: string): Promise<void> {
@@ -326,7 +393,7 @@ class Page {
 
   /** The name of the model without folders. */
   get #fileName(): string {
-    return this.#summary.title.split(/[\\/]/).at(-1) || "graph";
+    return this.#summary.name.split(/[\\/]/).at(-1) || "graph";
   }
 
   #saveSvg(): void {
@@ -353,26 +420,25 @@ class Page {
   }
 }
 
-/** The names of files without their folders. */
-function shortNames(title: string): string {
-  return title.split(" -> ").map((path) => path.split(/[\\/]/).at(-1) || path).join(" -> ");
-}
-
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 async function start(): Promise<void> {
+  const fallback = document.getElementById("fallback");
   try {
     const page = new Page(await Engine.start());
     page.start();
     addEventListener("error", (event) => page.fail(event.error));
     addEventListener("unhandledrejection", (event) => page.fail(event.reason));
   } catch (error) {
+    if (fallback === null) throw error;
+    document.body.replaceChildren(fallback);
     delete document.documentElement.dataset["script"];
-    const note = document.getElementById("note");
-    if (note === null) throw error;
-    note.textContent = `The graph cannot be drawn in this browser: ${textOf(error)}`;
+    const note = byId("note");
+    note.setAttribute("role", "alert");
+    note.className = "failure";
+    note.textContent = `The graph cannot be drawn in this browser: ${textOf(error)}. Problems and values are in the tables below.`;
   }
 }
 

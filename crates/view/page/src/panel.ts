@@ -1,19 +1,40 @@
-// The side panel: one tab for the selected item or the model, one for problems, and one for search results.
+// The side panel: tabs for changes, the model, the selected item, problems, groups and search results.
 
-import type { Causes, Details, Finding, Results, Row, Summary } from "./answers";
+import type { Causes, Details, Finding, Message, Results, Summary } from "./answers";
 import { button, counted, make, type Content } from "./dom";
+import { causesOf, messageOf } from "./message";
+import { changes, facts, overview } from "./overview";
+import { count, named, rich } from "./text";
+import { Tree, type TreeActs } from "./tree";
 
 /** Number of entries of a list that are shown at once. */
 const PAGE = 200;
 
-export type Tab = "details" | "problems" | "results";
+/** The tabs in their order, with their names. */
+const NAMES = { changes: "Changes", model: "Model", details: "Details", problems: "Problems", groups: "Groups", results: "Results" };
+
+export type Tab = keyof typeof NAMES;
+
+const TABS = Object.keys(NAMES) as Tab[];
 
 /** The reactions of the page to the panel. */
-export interface Acts {
+export interface Acts extends TreeActs {
   select(item: string): void;
+  search(query: string): void;
   toggle(): void;
   copy(text: string, what: string): void;
-  link(): void;
+  link(link: string): void;
+}
+
+/** The problem that is open, with its message. */
+export interface OpenProblem {
+  readonly item: string;
+  /** The position in the list; -1 for a problem that is not listed. */
+  readonly at: number;
+  readonly message: Message;
+  readonly text: string;
+  readonly link: string;
+  readonly causes: Causes | null;
 }
 
 export class Panel {
@@ -22,31 +43,45 @@ export class Panel {
   readonly #panes: Readonly<Record<Tab, HTMLElement>>;
   readonly #acts: Acts;
   readonly #toggle = button("", () => this.#acts.toggle());
-  #tab: Tab = "details";
+  #tab: Tab = "model";
 
-  constructor(acts: Acts) {
+  constructor(acts: Acts, summary: Summary) {
     this.#acts = acts;
-    this.#tabs = { details: this.#tabOf("details"), problems: this.#tabOf("problems"), results: this.#tabOf("results") };
-    this.#panes = { details: paneOf("details"), problems: paneOf("problems"), results: paneOf("results") };
+    const record = <T>(of: (tab: Tab) => T): Record<Tab, T> => Object.fromEntries(TABS.map((tab) => [tab, of(tab)])) as Record<Tab, T>;
+    this.#tabs = record((tab) => button(NAMES[tab], () => this.open(tab), { role: "tab", id: `tab-${tab}`, "aria-controls": `pane-${tab}` }));
+    this.#panes = record((tab) => make("div", { role: "tabpanel", id: `pane-${tab}`, "aria-labelledby": `tab-${tab}`, tabindex: "0" }));
     const list = make("div", { role: "tablist", "aria-label": "Contents of the panel" }, ...Object.values(this.#tabs));
     list.addEventListener("keydown", (event) => this.#keys(event));
-    this.#rename("details", "Details");
-    this.#rename("problems", "Problems");
-    this.#rename("results", "Results");
     for (const pane of [this.#panes.problems, this.#panes.results]) pane.addEventListener("keydown", (event) => walk(pane, event));
     this.element.append(list, ...Object.values(this.#panes));
-    this.open("details");
+    this.#show("changes", summary.changes !== null);
+    this.#show("groups", summary.has_groups);
+    this.#show("details", false);
+    this.#show("results", false);
+    if (summary.changes !== null) {
+      this.#rename("changes", summary.changes.total);
+      this.#fill("changes", changes(summary, acts.select));
+    }
+    this.#fill("model", overview(summary, acts.select, acts.search));
+    if (summary.has_groups) this.#fill("groups", [new Tree(acts).element]);
+    this.open("model");
+  }
+
+  get tab(): Tab {
+    return this.#tab;
   }
 
   /** Shows a tab. */
   open(tab: Tab): void {
     this.#tab = tab;
-    for (const name of Object.keys(this.#tabs) as Tab[]) {
+    this.#show(tab, true);
+    for (const name of TABS) {
       const isOpen = name === tab;
       this.#tabs[name].setAttribute("aria-selected", String(isOpen));
       this.#tabs[name].tabIndex = isOpen ? 0 : -1;
       this.#panes[name].hidden = !isOpen;
     }
+    this.#tabs[tab].scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   /** Moves the focus to the first entry of a tab. */
@@ -55,48 +90,26 @@ export class Panel {
     (this.#panes[tab].querySelector<HTMLElement>("button") ?? this.#panes[tab]).focus();
   }
 
-  /** Shows the model. */
-  model(summary: Summary): void {
-    const { nodes, values, errors, warnings, coverage } = summary;
-    const counts = [counted(nodes, "node"), counted(values, "value"), counted(errors, "error"), counted(warnings, "warning")];
-    const ports = (list: Summary["inputs"]): Row[] => list.map(({ item, name, type }) => rowOf(name, type, item));
-    const facts = [
-      rowOf("contents", counts.join(", ")),
-      rowOf("types", `${count(coverage.proven)} proven, ${count(coverage.assumed)} assumed, ${count(coverage.incomplete)} incomplete`),
-      rowOf("producer", summary.producer),
-      rowOf("operators", summary.opsets.join(", ")),
-    ];
-    const changes = summary.changes?.entries.map(({ change, text, item }) => rowOf(change, text, item)) ?? [];
-    const symbols = summary.symbols.map(({ name, origin, item }) => rowOf(name, origin, item));
-    this.#fill("details", [
-      make("h2", {}, summary.title),
-      ...this.#section("Model", facts.filter(({ text }) => text !== "")),
-      summary.changes?.total === 0 ? make("p", {}, "The models have no differences.") : null,
-      ...this.#section("Changes", changes),
-      ...this.#section("Inputs", ports(summary.inputs)),
-      ...this.#section("Outputs", ports(summary.outputs)),
-      ...this.#section("Symbols", symbols),
-      ...this.#section("Equations", [], summary.equations.join("\n")),
-      summary.note === "" ? null : make("p", {}, summary.note),
-    ]);
+  /** Removes the details of the item that was selected. */
+  leave(): void {
+    this.#show("details", false);
   }
 
   /** Shows an item; `expanded` is `null` for an item that is no group. */
   details(details: Details, causes: Causes | null, expanded: boolean | null): void {
-    const actions = make(
-      "p",
-      { class: "actions" },
-      this.#toggle,
-      button("Copy as text", () => this.#acts.copy(details.text, "text")),
-      button("Copy link", () => this.#acts.link()),
-    );
+    const { operator, title } = details;
     this.state(expanded);
     this.#fill("details", [
-      make("h2", {}, details.title),
-      actions,
-      ...details.sections.flatMap(({ title, rows, pre }) => this.#section(title, rows, pre)),
-      ...this.#causes(causes),
+      make("h2", {}, named({ operator, text: title })),
+      this.#actions(details, this.#toggle),
+      ...details.sections.flatMap(({ title, rows }) => facts(title, rows, this.#acts.select)),
+      ...causesOf(causes, this.#acts.select),
     ]);
+  }
+
+  #actions({ text, link }: { readonly text: string; readonly link: string }, ...others: readonly Content[]): HTMLElement {
+    const copy = button("Copy as text", () => this.#acts.copy(text, "text"));
+    return make("p", { class: "actions" }, ...others, copy, button("Copy link", () => this.#acts.link(link)));
   }
 
   /** Shows whether the item is expanded. */
@@ -105,41 +118,70 @@ export class Panel {
     this.#toggle.textContent = expanded === true ? "Collapse" : "Expand";
   }
 
-  /** Shows the diagnostics of the model. */
-  problems(problems: readonly Finding[], current: number | null): void {
-    this.#rename("problems", `Problems (${problems.length.toLocaleString("en")})`);
-    const entry = (problem: Finding, at: number): HTMLElement => {
-      const head = make("span", { class: problem.severity }, `${problem.severity}: ${problem.code}`);
-      const open = button("", () => this.#acts.select(problem.item), at === current ? { "aria-current": "true" } : {});
-      open.append(head, make("span", {}, problem.message));
-      return make("li", {}, open);
+  /** Shows the diagnostics of the model, one of them with its message. */
+  problems({ diagnostics, unreported }: Summary, open: OpenProblem | null): void {
+    this.#rename("problems", diagnostics.length);
+    const entry = (problem: Pick<Finding, "item" | "code" | "severity" | "message" | "operator" | "target">, at: number): HTMLElement => {
+      const isOpen = at === open?.at;
+      const head = button("", () => this.#acts.select(problem.item), { "aria-expanded": String(isOpen), class: "head" });
+      head.append(
+        make("span", { class: `badge ${problem.severity}` }, problem.severity),
+        " ",
+        make("span", { class: "code" }, problem.code),
+        make("span", { class: "message" }, rich(isOpen ? open.message.text : problem.message)),
+        isOpen ? "" : make("span", { class: "at" }, named({ operator: problem.operator, text: problem.target })),
+      );
+      return make("li", { class: `problem ${problem.severity}` }, head, isOpen ? this.#message(open) : null);
     };
-    const note = problems.length === 0 ? make("p", {}, "The model has no problems.") : null;
-    const from = current === null ? 0 : Math.floor(current / PAGE) * PAGE;
-    this.#fill("problems", [note, this.#list(problems, entry, from)]);
-    this.#panes.problems.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+    const others = unreported === "" ? null : make("p", { class: "quiet" }, `Not reported: ${unreported}.`);
+    const note = diagnostics.length > 0 || unreported !== "" ? null : make("p", {}, "The model has no problems.");
+    const from = open === null ? 0 : Math.max(0, Math.floor(open.at / PAGE) * PAGE);
+    const unlisted = open === null || open.at >= 0 ? [] : [{ ...open.message, item: open.item, message: "", operator: "", target: "" }];
+    const hasFocus = this.#panes.problems.contains(document.activeElement);
+    this.#fill("problems", [
+      make("h2", { class: "hidden" }, "Problems"),
+      others,
+      note,
+      ...unlisted.map((problem) => make("ol", { class: "list" }, entry(problem, -1))),
+      this.#list(diagnostics, entry, from),
+    ]);
+    const pane = this.#panes.problems;
+    const head = pane.querySelector<HTMLElement>('[aria-expanded="true"]');
+    if (head === null) return;
+    pane.scrollTop += head.getBoundingClientRect().top - pane.getBoundingClientRect().top - 6;
+    if (hasFocus) head.focus({ preventScroll: true });
   }
 
-  /** Shows the results of a search. */
+  #message(open: OpenProblem): HTMLElement {
+    const { message, causes } = open;
+    const about = { href: message.uri, target: "_blank", rel: "noopener noreferrer", title: `typeloom explain ${message.code}` };
+    return make(
+      "div",
+      { class: "body" },
+      ...messageOf(message, this.#acts.select),
+      this.#actions(open, make("a", about, `About ${message.code}`)),
+      ...causesOf(causes, this.#acts.select),
+    );
+  }
+
+  /** Shows the results of a search; `null` without one. */
   results(results: Results | null, query: string): void {
-    this.#rename("results", results === null ? "Results" : `Results (${results.total.toLocaleString("en")})`);
     if (results === null) {
-      this.#fill("results", [make("p", {}, "The results of a search appear here.")]);
+      this.#show("results", false);
+      if (this.#tab === "results") this.open("model");
       return;
     }
-    if (results.error !== "") {
-      this.#fill("results", [make("p", { class: "error" }, results.error)]);
-      return;
-    }
+    this.#rename("results", results.total);
+    if (results.error !== "") return this.#fill("results", [make("p", { class: "error" }, results.error)]);
     const shown = results.results.length;
-    const more = shown < results.total ? `, the first ${shown.toLocaleString("en")} are shown` : "";
+    const more = shown < results.total ? `, the first ${count(shown)} are shown` : "";
     this.#fill("results", [
       make("p", {}, `${counted(results.total, "result")} for “${query}”${more}`),
       this.#list(
         results.results,
-        (result) => {
-          const open = button("", () => this.#acts.select(result.item));
-          open.append(make("span", { class: "title" }, result.title), make("span", {}, result.text));
+        ({ item, operator, title, text }) => {
+          const open = button("", () => this.#acts.select(item), { class: "head" });
+          open.append(make("span", { class: "title" }, named({ operator, text: title })), make("span", { class: "message" }, rich(text)));
           return make("li", {}, open);
         },
         0,
@@ -154,46 +196,11 @@ export class Panel {
       const end = Math.min(start + PAGE, entries.length);
       list.append(...entries.slice(start, end).map((of, at) => entry(of, start + at)));
       if (end === entries.length) return;
-      const more = make("li", {}, button(`Show more of ${entries.length.toLocaleString("en")}`, () => (more.remove(), add(end))));
+      const more = make("li", {}, button(`Show more of ${count(entries.length)}`, () => (more.remove(), add(end))));
       list.append(more);
     };
     add(from);
     return list;
-  }
-
-  #section(title: string, rows: readonly Row[], pre: string | null = null): HTMLElement[] {
-    if (rows.length === 0 && !pre) return [];
-    const list = rows.length === 0 ? null : make("dl", {}, ...rows.map((row) => this.#row(row)));
-    return [make("section", {}, make("h3", {}, title), list, pre ? make("pre", { tabindex: "0" }, pre) : null)];
-  }
-
-  #row({ label, text, item, severity }: Row): HTMLElement {
-    const content = item ? this.#reference(text, item) : make("span", severity ? { class: severity } : {}, text);
-    return make("div", {}, make("dt", {}, label), make("dd", {}, content));
-  }
-
-  #reference(text: string, item: string): HTMLElement {
-    return button(text, () => this.#acts.select(item), { class: "reference" });
-  }
-
-  #causes(causes: Causes | null): HTMLElement[] {
-    if (causes === null) return [];
-    const steps = causes.steps.map(({ text, value, rule, source }, at) => {
-      const isGap = causes.hidden > 0 && at === causes.steps.length - 1;
-      return make(
-        "li",
-        {},
-        isGap ? make("p", {}, `(${counted(causes.hidden, "step")} left out)`) : null,
-        this.#reference(text, value),
-        rule === "" ? null : make("span", { class: "rule" }, `rule ${rule}`),
-        source === "" ? null : make("code", {}, source),
-      );
-    });
-    const axes = causes.axes.map(({ text, source }) => make("li", {}, this.#reference(text, source)));
-    return [
-      ...(steps.length === 0 ? [] : [make("section", {}, make("h3", {}, "Causes"), make("ol", { class: "causes" }, ...steps))]),
-      ...(axes.length === 0 ? [] : [make("section", {}, make("h3", {}, "Origins of extents"), make("ul", { class: "causes" }, ...axes))]),
-    ];
   }
 
   #fill(tab: Tab, contents: readonly Content[]): void {
@@ -202,24 +209,24 @@ export class Panel {
     pane.scrollTop = 0;
   }
 
-  #tabOf(name: Tab): HTMLButtonElement {
-    const attributes = { role: "tab", id: `tab-${name}`, "aria-controls": `pane-${name}` };
-    return button("", () => this.open(name), attributes);
+  #show(tab: Tab, isShown: boolean): void {
+    this.#tabs[tab].hidden = !isShown;
   }
 
-  #rename(tab: Tab, text: string): void {
-    this.#tabs[tab].textContent = text;
+  #rename(tab: Tab, entries: number): void {
+    this.#tabs[tab].textContent = `${NAMES[tab]} (${count(entries)})`;
   }
 
   #keys(event: KeyboardEvent): void {
-    const names = Object.keys(this.#tabs) as Tab[];
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined) return;
+    const names = TABS.filter((tab) => !this.#tabs[tab].hidden);
+    const at = names.indexOf(this.#tab);
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1 + names.length, Home: 0, End: names.length - 1 }[event.key];
+    if (next === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = names[(names.indexOf(this.#tab) + step + names.length) % names.length] ?? "details";
-    this.open(next);
-    this.#tabs[next].focus();
+    const tab = names[next % names.length] ?? "model";
+    this.open(tab);
+    this.#tabs[tab].focus();
   }
 }
 
@@ -227,21 +234,9 @@ export class Panel {
 function walk(pane: HTMLElement, event: KeyboardEvent): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (step === undefined) return;
-  const entries = [...pane.querySelectorAll("button")];
+  const entries = [...pane.querySelectorAll<HTMLElement>(".list > li > button")];
   const next = entries[entries.findIndex((entry) => entry === document.activeElement) + step];
   if (next === undefined) return;
   event.preventDefault();
   next.focus();
-}
-
-function count(of: number): string {
-  return of.toLocaleString("en");
-}
-
-function rowOf(label: string, text: string, item: string | null = null): Row {
-  return { label, text, item, severity: null };
-}
-
-function paneOf(name: Tab): HTMLElement {
-  return make("div", { role: "tabpanel", id: `pane-${name}`, "aria-labelledby": `tab-${name}`, tabindex: "0" });
 }

@@ -72,6 +72,19 @@ class View:
     def details(self) -> Locator:
         return self.page.locator("#pane-details")
 
+    @property
+    def model(self) -> Locator:
+        return self.page.locator("#pane-model")
+
+    @property
+    def problems_pane(self) -> Locator:
+        return self.page.locator("#pane-problems")
+
+    @property
+    def open_problem(self) -> Locator:
+        """The problem whose message is shown."""
+        return self.problems_pane.locator("li.problem", has=self.page.locator('[aria-expanded="true"]'))
+
     def tab(self, name: str) -> Locator:
         return self.page.get_by_role("tab", name=name)
 
@@ -94,6 +107,13 @@ class View:
         """Selects the first result with a title."""
         self.page.locator("#pane-results li button").filter(has_text=title).first.click()
         expect(self.details.locator("h2")).to_contain_text(title)
+
+    def copied(self, button: str) -> str:
+        """The text that a button copies."""
+        self.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page.get_by_role("button", name=button).click()
+        expect(self.status).to_contain_text("copied")
+        return self.page.evaluate("navigator.clipboard.readText()")
 
 
 def write_page(folder: pathlib.Path, *models: pathlib.Path | onnx.ModelProto) -> pathlib.Path:
@@ -132,11 +152,14 @@ def open_page(browser: Browser) -> Iterator[Callable[..., View]]:
     """Opens a page in a new context."""
     opened: list[tuple[Page, list[str]]] = []
 
-    def visit(path: pathlib.Path | str, *, fragment: str = "", ready: bool = True, **options) -> View:
+    def visit(path: pathlib.Path | str, *, fragment: str = "", ready: bool = True, script: str = "", **options) -> View:
+        """Opens a page; `script` runs before those of the page."""
         options = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"} | options
         context = browser.new_context(**options)
         context.set_default_timeout(PATIENCE)
         page = context.new_page()
+        if script:
+            page.add_init_script(script)
         problems: list[str] = []
         opened.append((page, problems))
         page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)

@@ -20,21 +20,42 @@ def violations(page) -> list[str]:
     return [f"{it['id']}: {it['help']}: {json.dumps([node['html'] for node in it['nodes'][:3]])}" for it in found]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_passes_an_automated_check(scheme: str, view) -> None:
-    page = view(ROOT / "spec/models/mixed.onnx", color_scheme=scheme)
+SETTINGS = {
+    "light": {"viewport": {"width": 1500, "height": 950}},
+    "dark": {"viewport": {"width": 1500, "height": 950}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 420, "height": 800}},
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_page_passes_an_automated_check(setting: str, view) -> None:
+    page = view(ROOT / "spec/models/mixed.onnx", **SETTINGS[setting])
     assert violations(page.page) == []
-    page.page.locator("#graph").focus()
-    page.page.keyboard.press("n")
+    page.tab("Model").click()
     assert violations(page.page) == []
     page.search("float")
     assert violations(page.page) == []
+    page.page.locator("#pane-results li button").first.click()
+    assert violations(page.page) == []
+    page.page.locator("#drawn summary").click()
     page.page.get_by_role("button", name="Help").click()
     assert violations(page.page) == []
 
 
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_page_of_two_models_passes_an_automated_check(setting: str, view) -> None:
+    page = view(ROOT / "spec/models/scorer2.onnx", ROOT / "spec/models/scorer3.onnx", **SETTINGS[setting])
+    assert violations(page.page) == []
+
+
 def test_a_large_page_passes_an_automated_check(view) -> None:
-    assert violations(view(layered(20_000)).page) == []
+    page = view(layered(20_000))
+    assert violations(page.page) == []
+    page.tab("Groups").click()
+    page.page.get_by_role("tree").locator('[tabindex="0"]').focus()
+    page.page.keyboard.press("ArrowRight")
+    page.page.locator("#drawn summary").click()
+    assert violations(page.page) == []
 
 
 def test_the_table_without_script_passes_an_automated_check(make_page, open_page) -> None:

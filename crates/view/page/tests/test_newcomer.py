@@ -19,15 +19,14 @@ MAX_STEPS = 12
 @pytest.mark.parametrize(("node", "line"), CAUSES, ids=[node for node, _ in CAUSES])
 def test_the_cause_of_a_planted_error_is_found(node: str, line: int, view) -> None:
     page = view(MODEL)
-    page.tab("Problems (3)").click()
-    problems = page.page.locator("#pane-problems li button")
+    problems = page.problems_pane.locator("li.problem > button")
     expect(problems).to_have_count(3)
     found = []
     for at in range(3):
         page.tab("Problems (3)").click()
         problems.nth(at).click()
-        read = page.details.inner_text()
-        references = page.details.locator("button.reference")
+        read = page.open_problem.inner_text()
+        references = page.open_problem.locator("button.reference")
         for way in range(min(references.count(), MAX_STEPS)):
             page.tab("Problems (3)").click()
             problems.nth(at).click()

@@ -11,7 +11,8 @@ fn text(old: &str, new: &str) -> String {
     let (union, changes) = compare(&old, &new);
     assert_eq!(scene_problems(&union), [""; 0]);
     let comparison = union.comparison.as_ref().expect("the scene shows two models");
-    assert_eq!((comparison.total, comparison.listed.len()), (changes.total(), changes.total()));
+    let listed: usize = comparison.listed.iter().map(|it| it.count).sum();
+    assert_eq!((comparison.total, listed), (changes.total(), changes.total()));
     let removed = union.nodes.iter().filter(|node| node.change == Change::Removed).count();
     assert_eq!(union.nodes.len(), new.nodes.len() + removed);
     let counts = union.group(union.main()).changes;
@@ -171,4 +172,78 @@ fn a_group_of_added_nodes_is_added() {
     let (union, _) = compare(&scene_of_text(old), &scene_of_text(new));
     let change = |label: &str| union.groups.iter().find(|group| group.label == label).expect(label).change();
     assert_eq!([change("a"), change("b")], [Change::Changed, Change::Added]);
+}
+
+/// The entries of the list of changes, with the number of items in each.
+fn listed(old: &str, new: &str) -> Vec<(String, usize)> {
+    let (union, _) = compare(&scene_of_text(old), &scene_of_text(new));
+    let comparison = union.comparison.expect("the scene shows two models");
+    comparison.listed.into_iter().map(|it| (it.text, it.items.len())).collect()
+}
+
+#[test]
+fn the_same_change_of_many_values_is_one_entry() {
+    let chain = |ty: &str, names: &[&str]| {
+        let nodes: Vec<String> =
+            names.windows(2).map(|pair| format!("[\"{0}\"] {0} = Relu({1})", pair[1], pair[0])).collect();
+        format!("g ({ty} a) => (e) {{ {} }}", nodes.join("  "))
+    };
+    let names = ["a", "b", "c", "d", "e"];
+    let float = chain("float[N, 4]", &names);
+    let entry = |text: &str, items| (text.to_owned(), items);
+    // The interface is first; three values between input and output have the same change.
+    let expected = [
+        entry("input a: float[N, 4] -> float16[N, 4]", 0),
+        entry("output e: float[N, 4] -> float16[N, 4]", 0),
+        entry("3 values: float -> float16", 3),
+    ];
+    assert_eq!(listed(&float, &chain("float16[N, 4]", &names)), expected);
+    let extents = listed(&float, &chain("float[N, 8]", &names));
+    assert_eq!(extents[2], entry("3 values: extent 4 -> 8", 3));
+    let ranks = listed(&float, &chain("float[N, 4, 2]", &names));
+    assert_eq!(ranks[2], entry("3 values: float[N, 4] -> float[N, 4, 2]", 3));
+    let short = ["a", "b", "c", "e"];
+    // Two are entries of their own.
+    let two = listed(&chain("float[N, 4]", &short), &chain("float16[N, 4]", &short));
+    assert_eq!(
+        two[2..],
+        [entry("b: float[N, 4] -> float16[N, 4]", 0), entry("c: float[N, 4] -> float16[N, 4]", 0)]
+    );
+}
+
+#[test]
+fn nodes_with_the_same_unique_name_match_before_their_structure_is_compared() {
+    // The weights of the two projections are exchanged: the structure alone matches `q` with `k`.
+    let model = |q: usize, k: usize| {
+        format!(
+            "g (float[N, 8] x, float[8, {q}] a, float[8, {k}] b) => (s, t) {{
+               [\"q\"] u = MatMul(x, a)  [\"q_act\"] s = Relu(u)  [\"k\"] v = MatMul(x, b)  [\"k_act\"] t = Relu(v) }}"
+        )
+    };
+    let (old, new) = (scene_of_text(&model(4, 6)), scene_of_text(&model(6, 4)));
+    let matching = crate::matching::matching(&old, &new);
+    for (first, second) in matching.nodes.iter() {
+        assert_eq!(old.node(first).name, new.node(second).name);
+    }
+    assert_eq!(matching.nodes.iter().count(), 4);
+}
+
+#[test]
+fn names_that_a_new_node_moves_to_other_nodes_are_not_used() {
+    let chain = |operators: &[&str]| {
+        let nodes = operators.iter().enumerate();
+        let nodes = nodes.map(|(at, operator)| {
+            let number = operators[..at].iter().filter(|other| *other == operator).count();
+            format!("[\"{operator}_{number}\"] v{} = {operator}(v{at})", at + 1)
+        });
+        let nodes: Vec<String> = nodes.collect();
+        format!("g (float[N] v0) => (v{}) {{ {} }}", operators.len(), nodes.join("  "))
+    };
+    let old = ["Neg", "Relu", "Abs", "Relu", "Neg", "Relu", "Abs", "Relu", "Neg"];
+    let mut new = old.to_vec();
+    new.insert(3, "Relu");
+    let (old, new) = (scene_of_text(&chain(&old)), scene_of_text(&chain(&new)));
+    let (_, changes) = compare(&old, &new);
+    let added = changes.nodes.iter().filter(|it| it.change() == Change::Added).count();
+    assert_eq!((added, changes.nodes.len()), (1, 2), "{}", changes.to_text(&old, &new));
 }

@@ -5,7 +5,7 @@
 use super::{
     Changes, Direction, MAX_DIFFERENCES, NodeChange, NodeDifference, PortChange, PortDifference, evidence,
 };
-use crate::scene::{Change, Maker, NodeId, Scene, ValueId};
+use crate::scene::{Change, Evidence, Maker, NodeId, Scene, ValueId};
 use crate::text::{MAX_NAME, MAX_TYPE, counted, short};
 
 /// The maximum number of lines of each section of a text.
@@ -139,7 +139,12 @@ impl NodeChange {
     }
 }
 
-fn difference([old, new]: Both<'_>, first: NodeId, second: NodeId, difference: &NodeDifference) -> String {
+pub(super) fn difference(
+    [old, new]: Both<'_>,
+    first: NodeId,
+    second: NodeId,
+    difference: &NodeDifference,
+) -> String {
     match difference {
         NodeDifference::Operator => {
             let text = |scene: &Scene, node| {
@@ -222,9 +227,14 @@ fn ty(scene: &Scene, value: ValueId) -> String {
 fn types([old, new]: Both<'_>, first: ValueId, second: ValueId) -> String {
     let (before, after) = (old.value(first), new.value(second));
     if old.type_text(first) == new.type_text(second) {
-        return format!("{}: {} -> {}", ty(new, second), evidence(before.evidence), evidence(after.evidence));
+        return format!("{}: {}", ty(new, second), evidences(before.evidence, after.evidence));
     }
     format!("{} -> {}", ty(old, first), ty(new, second))
+}
+
+/// The change of an evidence.
+pub(super) fn evidences(old: Evidence, new: Evidence) -> String {
+    format!("{} -> {}", evidence(old), evidence(new))
 }
 
 /// The change of the type of a value.

@@ -6,8 +6,11 @@
 //! joined by `/`. The path of a node is followed by the group of one of its graphs: `g3/n17/g22/n25`. Inputs
 //! end with `in-v5` or `in`, outputs with `out-v5` or `out`.
 //!
-//! All texts except links are short and on one line, without control characters; [`Section::pre`] and
+//! All texts except links are short and on one line, without control characters; [`Message::notes`] and
 //! [`Details::text`] have several lines.
+//!
+//! A node is named by its operator and its name, which are separate fields. An item that is no node has an empty
+//! `operator`.
 
 use serde::Serialize;
 use typeloom_solver::diagnostic::Severity;
@@ -31,6 +34,8 @@ pub enum Answer {
     Reveal(Reveal),
     /// Results of a search.
     Results(Results),
+    /// The groups inside of a group.
+    Groups(Groups),
     /// The item of a link.
     Found(Found),
     /// Boxes at the ends of links.
@@ -51,8 +56,10 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 pub struct Summary {
-    /// The name of the file.
-    pub title: String,
+    /// The name of the file; of two models, both names.
+    pub name: String,
+    /// The path of the file, or both paths.
+    pub path: String,
     /// The program that wrote the file; empty if unknown.
     pub producer: String,
     /// The versions of operator sets: `opset 21`, `ai.onnx.ml opset 3`.
@@ -65,8 +72,16 @@ pub struct Summary {
     pub errors: usize,
     /// The number of warnings.
     pub warnings: usize,
+    /// The problems that are not reported, such as `2 known`; empty if there are none.
+    pub unreported: String,
+    /// The size of the model.
+    pub sizes: Sizes,
+    /// The operators of the nodes, the most frequent first.
+    pub operators: Vec<OperatorCount>,
     /// The evidence for the types of values.
     pub coverage: Coverage,
+    /// Whether the model has groups, nested graphs or functions.
+    pub has_groups: bool,
     /// The first diagnostics.
     pub diagnostics: Vec<Finding>,
     /// The symbols of the model.
@@ -81,6 +96,36 @@ pub struct Summary {
     pub changes: Option<Changes>,
     /// A note about entries that the lists do not have; empty if they are complete.
     pub note: String,
+}
+
+/// The size of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Sizes {
+    /// The size of the file without external data, in bytes; 0 if unknown.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub file: u64,
+    /// The number of elements of all initializers.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub parameters: u64,
+    /// The number of initializers.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub initializers: u64,
+    /// The number of `Constant` nodes, which are no boxes of the picture.
+    #[cfg_attr(test, ts(type = "number"))]
+    pub constants: u64,
+    /// The number of functions.
+    pub functions: usize,
+}
+
+/// The number of nodes with an operator, without those of functions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OperatorCount {
+    /// The operator, with its domain if that is not ONNX's own.
+    pub operator: String,
+    /// The number of nodes.
+    pub count: usize,
 }
 
 /// The changes between two models.
@@ -101,7 +146,21 @@ pub struct ChangeEntry {
     pub change: String,
     /// The change.
     pub text: String,
-    /// The item that changed; null for a symbol.
+    /// The item that changed; null for a symbol, and for several items.
+    pub item: Option<String>,
+    /// The number of changes: more than one for the same change of several items.
+    pub count: usize,
+    /// The first of several items; empty for one.
+    pub items: Vec<ChangedItem>,
+}
+
+/// An item with a change that others share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ChangedItem {
+    /// The change with the name of the item.
+    pub text: String,
+    /// The item.
     pub item: Option<String>,
 }
 
@@ -131,7 +190,9 @@ pub struct Finding {
     pub message: String,
     /// The first items that it concerns.
     pub targets: Vec<String>,
-    /// The names of the first item.
+    /// The operator of the first item.
+    pub operator: String,
+    /// The name of the first item.
     pub target: String,
 }
 
@@ -188,8 +249,12 @@ pub struct Picture {
     pub svg: String,
     /// The paths of the groups that are expanded in the picture.
     pub expanded: Vec<String>,
-    /// A note about nodes that are not shown; empty if all are.
-    pub note: String,
+    /// The number of drawn nodes, without those of functions.
+    pub drawn: usize,
+    /// The number of all nodes, without those of functions.
+    pub nodes: usize,
+    /// Sentences about the nodes and links that are not drawn; empty if all are.
+    pub notes: Vec<String>,
     /// The width of the picture.
     pub width: f64,
     /// The height of the picture.
@@ -255,14 +320,93 @@ pub struct Details {
     pub item: String,
     /// The kind of the item.
     pub kind: Kind,
+    /// The operator.
+    pub operator: String,
     /// The title.
     pub title: String,
     /// A link that stays the same if the model changes elsewhere.
     pub link: String,
     /// All facts as text, to be copied.
     pub text: String,
+    /// The message of a diagnostic; null for other items.
+    pub message: Option<Message>,
     /// The facts.
     pub sections: Vec<Section>,
+}
+
+/// The message of a diagnostic. Names of the model are in backticks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Message {
+    /// The code.
+    pub code: String,
+    /// The severity.
+    pub severity: Level,
+    /// The address of the page of the code.
+    pub uri: String,
+    /// The message.
+    pub text: String,
+    /// The nodes and declarations; the first is the one with the problem.
+    pub excerpts: Vec<Excerpt>,
+    /// Further explanation; a note can have several lines.
+    pub notes: Vec<String>,
+    /// A proposed repair; empty if there is none.
+    pub help: String,
+    /// The line of the author's program; empty if unknown.
+    pub source: String,
+    /// The names in the message and their items.
+    pub names: Vec<NamedItem>,
+}
+
+/// A name in a text, and its item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct NamedItem {
+    /// The name.
+    pub name: String,
+    /// The item.
+    pub item: String,
+}
+
+/// A printed node or declaration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Excerpt {
+    /// The location.
+    pub location: String,
+    /// The operator of the node.
+    pub operator: String,
+    /// The name of the node or value; may be empty.
+    pub name: String,
+    /// The item; null if the scene does not have it.
+    pub item: Option<String>,
+    /// The text; of a node, each input has a line of its own.
+    pub lines: Vec<ExcerptLine>,
+}
+
+/// A line of an excerpt.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ExcerptLine {
+    /// The parts of the text.
+    pub parts: Vec<ExcerptPart>,
+    /// The item of an input; null for other lines.
+    pub item: Option<String>,
+    /// The type of an input; empty for other lines.
+    #[serde(rename = "type")]
+    pub ty: String,
+}
+
+/// A part of a line.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct ExcerptPart {
+    /// The text.
+    pub text: String,
+    /// The label; null for a part without one, and may be empty.
+    pub label: Option<String>,
+    /// Whether this part is the cause of the problem.
+    pub is_primary: bool,
 }
 
 /// Facts of one kind.
@@ -273,8 +417,6 @@ pub struct Section {
     pub title: String,
     /// The facts.
     pub rows: Vec<Row>,
-    /// A text of several lines with aligned columns; null if there is none.
-    pub pre: Option<String>,
 }
 
 /// A fact.
@@ -283,8 +425,13 @@ pub struct Section {
 pub struct Row {
     /// The name of the fact; may be empty.
     pub label: String,
-    /// The fact.
+    /// The operator of a node.
+    pub operator: String,
+    /// The fact, or the name of the item.
     pub text: String,
+    /// The type of a value, with its elements if they are known; empty for other facts.
+    #[serde(rename = "type")]
+    pub ty: String,
     /// The item that it names; null if there is none.
     pub item: Option<String>,
     /// The severity of a diagnostic; null for other facts.
@@ -305,6 +452,8 @@ pub struct Causes {
     pub axes: Vec<AxisOrigin>,
     /// The nodes and values of the chain; for a diagnostic also itself and the nodes that extents pass.
     pub highlight: Vec<String>,
+    /// The names in the sentences and their items.
+    pub names: Vec<NamedItem>,
 }
 
 /// A link of a chain of causes.
@@ -368,10 +517,44 @@ pub struct Results {
 pub struct Hit {
     /// The item.
     pub item: String,
+    /// The operator.
+    pub operator: String,
     /// The title.
     pub title: String,
-    /// The matching text.
+    /// The matching text; of a node or value, a type.
     pub text: String,
+}
+
+/// The groups, nested graphs and functions inside of a group.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Groups {
+    /// The groups.
+    pub groups: Vec<InnerGroup>,
+}
+
+/// A group, or a node with nested graphs or a function.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct InnerGroup {
+    /// The item.
+    pub item: String,
+    /// The path of the box, and of the group to be expanded.
+    pub place: String,
+    /// The operator.
+    pub operator: String,
+    /// The title.
+    pub title: String,
+    /// The number of nodes in it.
+    pub nodes: usize,
+    /// The number of errors in it.
+    pub errors: usize,
+    /// The number of warnings in it.
+    pub warnings: usize,
+    /// The numbers of changes in it, as text; empty if there are none.
+    pub changes: String,
+    /// Whether it has inner groups.
+    pub has_groups: bool,
 }
 
 /// The item of a link.

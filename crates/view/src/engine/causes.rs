@@ -20,8 +20,9 @@ use typeloom_solver::diagnostic::lineage::{self, Having, Lineage, trace_back};
 use typeloom_solver::diagnostic::text::{Ports, quote, verb, way};
 
 use super::Engine;
-use super::answers::{AxisOrigin, Cause as Step, Causes};
+use super::answers::{AxisOrigin, Cause as Step, Causes, NamedItem};
 use super::item::Subject;
+use super::messages::names;
 use crate::map::{OrderedSet, Set};
 use crate::scene::{Cause, Extent, ExtentId, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
 use crate::text::{MAX_DETAIL, short};
@@ -60,9 +61,21 @@ impl Engine {
             steps,
             hidden: chain.len().saturating_sub(MAX_LINKS),
             axes,
+            names: names_of(scene, &highlight),
             highlight: highlight.iter().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// The names of the nodes and values of a chain.
+fn names_of(scene: &Scene, chain: &OrderedSet<Subject>) -> Vec<NamedItem> {
+    let nodes: Vec<NodeId> =
+        chain.iter().filter_map(|it| if let Subject::Node(node) = it { Some(*node) } else { None }).collect();
+    let values: Vec<ValueId> = chain
+        .iter()
+        .filter_map(|it| if let Subject::Value(value) = it { Some(*value) } else { None })
+        .collect();
+    names(scene, &nodes, &values)
 }
 
 impl Engine {
@@ -90,6 +103,7 @@ impl Engine {
                     .map(|origin| AxisOrigin { text: format!("{of_value}: {}", origin.text), ..origin }),
             );
             highlight.extend(own.highlight);
+            all.names.extend(own.names);
         }
         highlight.extend(all.axes.iter().flat_map(|origin| origin.through.iter().cloned()));
         all.highlight = highlight.into_iter().collect();

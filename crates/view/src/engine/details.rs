@@ -9,7 +9,9 @@ use super::Engine;
 use super::answers::{Details, Kind, Row, Section};
 use super::item::Subject;
 use crate::label::{self, long_type_of, title_of};
-use crate::scene::{Change, Child, Evidence, GroupId, GroupKind, Maker, MarkId, NodeId, Scene, ValueId};
+use crate::scene::{
+    Change, Child, Evidence, GroupId, GroupKind, Maker, Mark, MarkId, NodeId, Scene, ValueId,
+};
 use crate::text::{MAX_DETAIL, counted, short};
 
 /// Maximum number of listed rows of a section.
@@ -22,19 +24,34 @@ impl Engine {
     pub(super) fn details(&self, subject: Subject) -> Details {
         let scene = &self.scene;
         let (kind, title, sections) = match subject {
-            Subject::Node(node) => (Kind::Node, subject.name_in(scene), self.of_node(node)),
+            Subject::Node(node) => {
+                (Kind::Node, short(&scene.node(node).name, MAX_DETAIL), self.of_node(node))
+            }
             Subject::Value(value) => {
                 (Kind::Value, short(&scene.value(value).name, MAX_DETAIL), self.of_value(value))
             }
             Subject::Group(group) => (Kind::Group, title_of(scene.group(group)), self.of_group(group)),
             Subject::Mark(mark) => (Kind::Diagnostic, subject.name_in(scene), self.of_mark(mark)),
         };
-        let sections: Vec<Section> = sections
-            .into_iter()
-            .filter(|section| !section.rows.is_empty() || section.pre.is_some())
-            .collect();
-        let text = text_of(&title, &sections);
-        Details { item: subject.to_string(), kind, title, link: self.link(subject), text, sections }
+        let sections: Vec<Section> =
+            sections.into_iter().filter(|section| !section.rows.is_empty()).collect();
+        let (message, text) = match subject {
+            Subject::Mark(mark) => (Some(self.message(mark)), self.report(mark)),
+            Subject::Node(_) | Subject::Value(_) | Subject::Group(_) => {
+                (None, text_of(&subject.name_in(scene), &sections))
+            }
+        };
+        let operator = subject.operator_in(scene);
+        Details {
+            item: subject.to_string(),
+            kind,
+            operator,
+            title,
+            link: self.link(subject),
+            text,
+            message,
+            sections,
+        }
     }
 
     fn of_node(&self, node: NodeId) -> Vec<Section> {
@@ -79,7 +96,7 @@ impl Engine {
         vec![
             self.diagnostics(&marks),
             change_section(shown.change, differences.collect()),
-            Section { title: "Node".to_owned(), rows: own, pre: None },
+            Section { title: "Node".to_owned(), rows: own },
             section("Attributes", attributes, shown.attributes.len()),
             self.values("Inputs", &inputs),
             self.values("Stored values", &weights),
@@ -98,7 +115,7 @@ impl Engine {
             Evidence::Incomplete => "part of it is unknown or in error",
         };
         let mut own = vec![
-            row("type", short(scene.type_text(value), MAX_DETAIL)),
+            Row { ty: short(scene.type_text(value), MAX_DETAIL), ..row("type", String::new()) },
             row("evidence", evidence.to_owned()),
         ];
         own.push(match shown.maker {
@@ -121,7 +138,7 @@ impl Engine {
         vec![
             self.diagnostics(&shown.marks),
             change_section(shown.change, differences),
-            Section { title: "Value".to_owned(), rows: own, pre: None },
+            Section { title: "Value".to_owned(), rows: own },
             section("Read by", rows, readers.len()),
         ]
     }
@@ -166,7 +183,7 @@ impl Engine {
         let counts = (change == Change::Changed).then(|| row("below", label::counts(&shown.changes)));
         vec![
             change_section(change, counts.into_iter().collect()),
-            Section { title: "Group".to_owned(), rows: own, pre: None },
+            Section { title: "Group".to_owned(), rows: own },
             self.values("Inputs", &ports(&shown.inputs)),
             self.values("Outputs", &ports(&shown.outputs)),
             section("Contents", children, shown.children.len()),
@@ -175,18 +192,19 @@ impl Engine {
 
     fn of_mark(&self, mark: MarkId) -> Vec<Section> {
         let shown = self.scene.mark(mark);
-        let message = Row {
-            severity: Some(shown.severity.into()),
-            ..row(shown.code, short(&shown.message, MAX_DETAIL))
-        };
         let nodes = shown.nodes.iter().map(|node| self.row_of("node", Subject::Node(*node)));
-        let values = shown.values.iter().map(|value| self.row_of("value", Subject::Value(*value)));
+        let values = shown.values.iter().map(|value| value_row(&self.scene, "value", *value));
         let count = shown.nodes.len() + shown.values.len();
-        let pre = (!shown.report.is_empty()).then(|| cut(&shown.report));
-        vec![
-            Section { title: "Diagnostic".to_owned(), rows: vec![message], pre },
-            section("Concerns", nodes.chain(values), count),
-        ]
+        vec![section("Concerns", nodes.chain(values), count)]
+    }
+
+    /// The rendered message of a diagnostic, or its first line.
+    fn report(&self, mark: MarkId) -> String {
+        let Mark { code, severity, message, report, .. } = self.scene.mark(mark);
+        if report.is_empty() {
+            return format!("{}[{code}]: {}\n", severity.name(), short(message, MAX_DETAIL));
+        }
+        cut(report)
     }
 
     /// The diagnostics of an item.
@@ -194,10 +212,9 @@ impl Engine {
         let rows = marks.iter().map(|mark| {
             let shown = self.scene.mark(*mark);
             Row {
-                label: shown.code.to_owned(),
-                text: short(&shown.message, MAX_DETAIL),
                 item: Some(Subject::Mark(*mark).to_string()),
                 severity: Some(shown.severity.into()),
+                ..row(shown.code, short(&shown.message, MAX_DETAIL))
             }
         });
         section("Diagnostics", rows, marks.len())
@@ -210,18 +227,17 @@ impl Engine {
     }
 
     fn row_of(&self, label: &str, subject: Subject) -> Row {
-        let item = Some(subject.to_string());
-        Row { item, ..row(label, subject.name_in(&self.scene)) }
+        let (scene, item) = (&self.scene, Some(subject.to_string()));
+        Row { item, operator: subject.operator_in(scene), ..row(label, subject.own_name_in(scene)) }
     }
 }
 
 fn value_row(scene: &Scene, label: &str, value: ValueId) -> Row {
-    let shown = scene.value(value);
-    let name = short(&shown.name, MAX_DETAIL);
+    let name = short(&scene.value(value).name, MAX_DETAIL);
     let preview =
         scene.preview_text(value).map_or_else(String::new, |it| format!(" = {}", short(it, MAX_DETAIL)));
-    let text = format!("{name}: {}{preview}", long_type_of(scene, value));
-    Row { item: Some(Subject::Value(value).to_string()), ..row(label, text) }
+    let ty = format!("{}{preview}", long_type_of(scene, value));
+    Row { item: Some(Subject::Value(value).to_string()), ty, ..row(label, name) }
 }
 
 /// The change of an item and its differences; empty if there is none.
@@ -229,11 +245,11 @@ fn change_section(change: Change, mut rows: Vec<Row>) -> Section {
     if change != Change::Same {
         rows.insert(0, row("change", change.name().to_owned()));
     }
-    Section { title: "Changes".to_owned(), rows, pre: None }
+    Section { title: "Changes".to_owned(), rows }
 }
 
 fn row(label: &str, text: String) -> Row {
-    Row { label: label.to_owned(), text, item: None, severity: None }
+    Row { label: label.to_owned(), text, ..Row::default() }
 }
 
 /// A section of the first rows, and the number of the others.
@@ -242,7 +258,7 @@ fn section(title: &str, rows: impl Iterator<Item = Row>, count: usize) -> Sectio
     if count > rows.len() {
         rows.push(row("", format!("and {}", counted(count - rows.len(), "other"))));
     }
-    Section { title: title.to_owned(), rows, pre: None }
+    Section { title: title.to_owned(), rows }
 }
 
 /// The first part of a long text.
@@ -256,15 +272,15 @@ fn cut(text: &str) -> String {
 /// All facts as text.
 fn text_of(title: &str, sections: &[Section]) -> String {
     let mut out = format!("{title}\n");
-    for Section { title, rows, pre } in sections {
+    for Section { title, rows } in sections {
         out.push_str(&format!("\n{title}\n"));
-        for Row { label, text, item: _, severity: _ } in rows {
-            let separator = if label.is_empty() { "" } else { ": " };
-            out.push_str(&format!("  {label}{separator}{text}\n"));
-        }
-        if let Some(pre) = pre {
-            out.push_str(pre);
-            out.push('\n');
+        for Row { label, operator, text, ty, item: _, severity: _ } in rows {
+            let name = [operator.as_str(), text].map(|part| Some(part).filter(|part| !part.is_empty()));
+            let name: Vec<&str> = name.into_iter().flatten().collect();
+            let parts = [label, &name.join(" "), ty];
+            let parts: Vec<&str> =
+                parts.into_iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+            out.push_str(&format!("  {}\n", parts.join(": ")));
         }
     }
     out

@@ -97,7 +97,9 @@ impl Engine {
             return Picture {
                 svg: String::new(),
                 expanded: Vec::new(),
-                note: String::new(),
+                drawn: 0,
+                nodes: 0,
+                notes: Vec::new(),
                 width: 0.0,
                 height: 0.0,
                 boxes: Vec::new(),
@@ -136,15 +138,23 @@ impl Engine {
             focus: focus.map_or("", |it| it.place.as_str()),
             links: Cell::new(MAX_DRAWN_LINKS),
         };
-        let mut note = plan.note().unwrap_or_default();
         let svg = svg::write(scene, drawing, &scene.about.title, plan.note().as_deref(), Some(&interaction));
         let links = drawing.links.len();
+        let mut notes = plan.notes();
         if links > MAX_DRAWN_LINKS {
-            let separator = if note.is_empty() { "" } else { "; " };
-            note.push_str(&format!("{separator}{MAX_DRAWN_LINKS} of {links} links are drawn"));
+            notes.push(format!("{MAX_DRAWN_LINKS} of {links} links are drawn"));
         }
         let size = svg::size(drawing, None);
-        Picture { svg, expanded: paths.expanded(), note, width: size.width, height: size.height, boxes }
+        Picture {
+            svg,
+            expanded: paths.expanded(),
+            drawn: plan.total - plan.hidden,
+            nodes: plan.total,
+            notes,
+            width: size.width,
+            height: size.height,
+            boxes,
+        }
     }
 
     /// The same picture as a static file, without emphasis.

@@ -62,7 +62,7 @@ impl Paths {
     }
 }
 
-fn joined(outer: &str, inner: &str) -> String {
+pub(super) fn joined(outer: &str, inner: &str) -> String {
     if outer.is_empty() { inner.to_owned() } else { format!("{outer}/{inner}") }
 }
 

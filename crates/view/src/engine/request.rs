@@ -42,6 +42,11 @@ pub enum Request {
         #[cfg_attr(test, ts(optional = nullable))]
         limit: Option<usize>,
     },
+    /// The groups inside of a group. Answer: `Groups`.
+    Groups {
+        /// The path of the group, or of a node with nested graphs or a function; empty for the model's graph.
+        place: String,
+    },
     /// The item of a permanent link. Answer: `Found`.
     Find {
         /// The link, see `Details.link`. An item is also a link.

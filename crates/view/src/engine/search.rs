@@ -109,9 +109,10 @@ fn hit(scene: &Scene, subject: Subject) -> Hit {
     let title = match subject {
         Subject::Value(value) => short(&scene.value(value).name, MAX_DETAIL),
         Subject::Group(group) => title_of(scene.group(group)),
-        Subject::Node(_) | Subject::Mark(_) => subject.name_in(scene),
+        Subject::Node(node) => short(&scene.node(node).name, MAX_DETAIL),
+        Subject::Mark(_) => subject.name_in(scene),
     };
-    Hit { item: subject.to_string(), title, text }
+    Hit { item: subject.to_string(), operator: subject.operator_in(scene), title, text }
 }
 
 /// The extent of a match.

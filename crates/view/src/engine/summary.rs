@@ -1,11 +1,14 @@
 //! Facts about the model as a whole.
 
 use super::Engine;
-use super::answers::{ChangeEntry, Changes, Coverage, Finding, Port, Summary, Symbol};
+use super::answers::{
+    ChangeEntry, ChangedItem, Changes, Coverage, Finding, OperatorCount, Port, Sizes, Summary, Symbol,
+};
+use super::groups::inner;
 use super::item::Subject;
-use crate::scene::{self, Comparison, Evidence, Mark, Scene, ValueId};
+use crate::scene::{self, Comparison, Evidence, GroupKind, Mark, Operator, Scene, ValueId};
 use crate::svg::interactive::item_label;
-use crate::text::{MAX_DETAIL, counted, short};
+use crate::text::{MAX_DETAIL, MAX_NAME, counted, file_names, short};
 
 /// Maximum number of listed diagnostics.
 const MAX_FINDINGS: usize = 2000;
@@ -26,14 +29,19 @@ impl Engine {
         let ports =
             |values: &[ValueId]| values.iter().take(MAX_LISTED).map(|value| port(scene, *value)).collect();
         Summary {
-            title: short(&about.title, MAX_DETAIL),
+            name: short(&file_names(&about.title), MAX_DETAIL),
+            path: short(&about.title, MAX_DETAIL),
             producer: short(&about.producer, MAX_DETAIL),
             opsets: about.opsets.iter().take(MAX_LISTED).map(|text| short(text, MAX_DETAIL)).collect(),
             nodes: main.total,
             values: scene.values.len(),
             errors: count(true),
             warnings: count(false),
+            unreported: short(&about.unreported, MAX_DETAIL),
+            sizes: sizes(scene),
+            operators: operators(scene),
             coverage: coverage(scene),
+            has_groups: inner(scene, scene.main()).next().is_some(),
             diagnostics: diagnostics.map(|(at, mark)| finding(scene, at, mark)).collect(),
             symbols: about.symbols.iter().take(MAX_LISTED).map(|symbol| of_symbol(scene, symbol)).collect(),
             equations: about.equations.iter().take(MAX_LISTED).map(|text| short(text, MAX_DETAIL)).collect(),
@@ -46,16 +54,51 @@ impl Engine {
 }
 
 fn changes(comparison: &Comparison) -> Changes {
-    let entries = comparison.listed.iter().map(|listed| ChangeEntry {
-        change: listed.change.name().to_owned(),
-        text: short(&listed.text, MAX_DETAIL),
-        item: match listed.subject {
-            scene::Subject::Model => None,
-            scene::Subject::Node(node) => Some(Subject::Node(node).to_string()),
-            scene::Subject::Value(value) => Some(Subject::Value(value).to_string()),
-        },
+    let item = |subject: scene::Subject| match subject {
+        scene::Subject::Model => None,
+        scene::Subject::Node(node) => Some(Subject::Node(node).to_string()),
+        scene::Subject::Value(value) => Some(Subject::Value(value).to_string()),
+    };
+    let entries = comparison.listed.iter().map(|listed| {
+        let items = listed.items.iter();
+        let items = items.map(|it| ChangedItem { text: short(&it.text, MAX_DETAIL), item: item(it.subject) });
+        ChangeEntry {
+            change: listed.change.name().to_owned(),
+            text: short(&listed.text, MAX_DETAIL),
+            item: item(listed.subject),
+            count: listed.count,
+            items: items.collect(),
+        }
     });
     Changes { total: comparison.total, entries: entries.collect() }
+}
+
+fn sizes(scene: &Scene) -> Sizes {
+    let scene::Sizes { file, parameters, initializers, constants } = scene.about.sizes;
+    Sizes { file, parameters, initializers, constants, functions: scene.functions.len() }
+}
+
+/// The operators of the nodes outside of functions, the most frequent first.
+fn operators(scene: &Scene) -> Vec<OperatorCount> {
+    let mut counts = vec![0; scene.operators.len()];
+    let mut in_function: Vec<bool> = Vec::with_capacity(scene.groups.len());
+    for group in &scene.groups {
+        // A group is behind the one around it.
+        let outer = group.parent.and_then(|parent| in_function.get(parent.index()).copied());
+        in_function.push(group.kind == GroupKind::Function || outer.unwrap_or(false));
+    }
+    let nodes = scene.nodes.iter().filter(|node| !in_function[node.group.index()]);
+    nodes.for_each(|node| counts[node.operator.index()] += 1);
+    let counted = scene.operators.iter().zip(counts).filter(|(_, count)| *count > 0);
+    let mut found: Vec<OperatorCount> = counted
+        .map(|(Operator { domain, name }, count)| {
+            let separator = if domain.is_empty() { "" } else { "." };
+            OperatorCount { operator: short(&format!("{domain}{separator}{name}"), MAX_DETAIL), count }
+        })
+        .collect();
+    found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.operator.cmp(&b.operator)));
+    found.truncate(MAX_LISTED);
+    found
 }
 
 fn coverage(scene: &Scene) -> Coverage {
@@ -79,7 +122,8 @@ pub(super) fn finding(scene: &Scene, at: usize, mark: &Mark) -> Finding {
         code: mark.code.to_owned(),
         severity: mark.severity.into(),
         message: short(&mark.message, MAX_DETAIL),
-        target: targets.first().map_or_else(String::new, |target| target.name_in(scene)),
+        operator: targets.first().map_or_else(String::new, |target| target.operator_in(scene)),
+        target: targets.first().map_or_else(String::new, |target| target.own_name_in(scene)),
         targets: targets.iter().map(ToString::to_string).collect(),
     }
 }
@@ -109,12 +153,13 @@ fn port(scene: &Scene, value: ValueId) -> Port {
 fn note(scene: &Scene) -> String {
     let main = scene.group(scene.main());
     let (listed, changes) = match &scene.comparison {
-        Some(comparison) => (comparison.listed.len(), comparison.total),
+        Some(comparison) => (comparison.listed.iter().map(|it| it.count).sum(), comparison.total),
         None => (0, 0),
     };
     let lists = [
         (changes, listed, "change"),
         (scene.marks.len(), MAX_FINDINGS, "diagnostic"),
+        (scene.operators.len(), MAX_LISTED, "operator"),
         (scene.about.symbols.len(), MAX_LISTED, "symbol"),
         (scene.about.equations.len(), MAX_LISTED, "equation"),
         (main.inputs.len(), MAX_LISTED, "input"),
@@ -135,6 +180,22 @@ impl Subject {
             Self::Group(group) => item_label(scene, Item::Child(Child::Group(group))),
             Self::Value(value) => item_label(scene, Item::Input(value)),
             Self::Mark(mark) => scene.mark(mark).code.to_owned(),
+        }
+    }
+
+    /// The operator of a node; empty for other items.
+    pub(super) fn operator_in(self, scene: &Scene) -> String {
+        match self {
+            Self::Node(node) => short(&scene.operator(node).name, MAX_NAME),
+            Self::Group(_) | Self::Value(_) | Self::Mark(_) => String::new(),
+        }
+    }
+
+    /// The name without the operator; empty for a node without a name.
+    pub(super) fn own_name_in(self, scene: &Scene) -> String {
+        match self {
+            Self::Node(node) => short(&scene.node(node).name, MAX_NAME),
+            Self::Group(_) | Self::Value(_) | Self::Mark(_) => self.name_in(scene),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Correction of pairs by the votes of matched neighbours.
 //!
-//! For each old node without a pair, or whose pair has another label or other inputs, the candidates are the
+//! For each old node that is not matched by its name, and has no pair or one that has another label or other inputs, the candidates are the
 //! new nodes that read matched values at the same ports, and those that make the values that matched readers
 //! read at the same ports. The candidate with the best score replaces the pair if its score is better than
 //! those of the pairs that it breaks. Then pairs without support are removed.
@@ -81,6 +81,7 @@ pub(super) fn correct(matcher: &mut Matcher<'_>, pair: &Pair) {
     matcher.recent.clear();
     for old in nodes_of(matcher.sides[0].scene, pair.roots[0]) {
         if let Some(new) = matcher.nodes.new_of(old)
+            && !matcher.named.contains(&old)
             && !evidence(matcher, &outputs, [old, new]).is_support()
         {
             matcher.part(old);
@@ -106,6 +107,9 @@ fn output_nodes(matcher: &Matcher<'_>, pair: &Pair) -> Vec<[NodeId; 2]> {
 
 /// Gives a node a better pair; returns whether there was one.
 fn improve(matcher: &mut Matcher<'_>, pair: &Pair, outputs: &[[NodeId; 2]], old: NodeId) -> bool {
+    if matcher.named.contains(&old) {
+        return false;
+    }
     let mate = matcher.nodes.new_of(old);
     let mut current = 0;
     if let Some(new) = mate {
@@ -118,7 +122,8 @@ fn improve(matcher: &mut Matcher<'_>, pair: &Pair, outputs: &[[NodeId; 2]], old:
     }
     let mut best: Option<(isize, NodeId)> = None;
     for new in candidates(matcher, pair, outputs, old) {
-        if Some(new) == mate {
+        let is_named = matcher.nodes.old_of(new).is_some_and(|other| matcher.named.contains(&other));
+        if Some(new) == mate || is_named {
             continue;
         }
         let own = evidence(matcher, outputs, [old, new]);

@@ -5,7 +5,7 @@ use typeloom_solver::diagnostic::Severity;
 use super::push as push_args;
 use crate::scene::{Evidence, Maker, Mark, Scene, ValueId};
 use crate::svg::escaped;
-use crate::text::{MAX_DETAIL, MAX_NAME, counted, short};
+use crate::text::{MAX_DETAIL, MAX_NAME, counted, file_names, short};
 
 /// Maximum number of rows of a table.
 pub const MAX_ROWS: usize = 2000;
@@ -14,7 +14,10 @@ pub const MAX_ROWS: usize = 2000;
 const MAX_MESSAGE: usize = 1000;
 
 pub(super) fn push(out: &mut String, scene: &Scene, title: &str) {
-    push_args(out, format_args!("<main id=\"fallback\">\n<h1>{}</h1>\n", escaped(title)));
+    let name = file_names(title);
+    let [title, name] = [title, &name].map(|text| escaped(&short(text, MAX_DETAIL)).into_owned());
+    push_args(out, format_args!("<main id=\"fallback\">\n<h1 title=\"{title}\">{name}</h1>\n"));
+    out.push_str("<p id=\"starting\" role=\"status\">Starting: the graph is being drawn.</p>\n");
     out.push_str("<p id=\"note\">The graph needs a browser that allows scripts and WebAssembly.</p>\n");
     push_changes(out, scene);
     push_diagnostics(out, scene);
@@ -31,7 +34,7 @@ fn push_changes(out: &mut String, scene: &Scene) {
     push_start(
         out,
         comparison.total,
-        comparison.listed.len().min(MAX_ROWS),
+        comparison.listed.iter().take(MAX_ROWS).map(|listed| listed.count).sum(),
         "change",
         "",
         &["change", "item and differences"],
@@ -44,8 +47,14 @@ fn push_changes(out: &mut String, scene: &Scene) {
 }
 
 fn push_diagnostics(out: &mut String, scene: &Scene) {
+    let unreported = &scene.about.unreported;
+    if !unreported.is_empty() {
+        push_args(out, format_args!("<p>Not reported: {}.</p>\n", escaped(&short(unreported, MAX_MESSAGE))));
+    }
     if scene.marks.is_empty() {
-        out.push_str("<p>The model has no problems.</p>\n");
+        if unreported.is_empty() {
+            out.push_str("<p>The model has no problems.</p>\n");
+        }
         return;
     }
     push_head(out, scene.marks.len(), "problem", &["severity", "code", "message", "node or value"]);

@@ -42,6 +42,13 @@ fn the_policy_allows_the_script_and_the_style_of_the_page_and_nothing_else() {
 }
 
 #[test]
+fn the_title_is_the_name_of_the_file_and_has_the_path() {
+    let page = render(&chain(1), "some/folder/m.onnx", Delivery::File);
+    assert!(page.contains("<title>m.onnx - typeloom</title>"));
+    assert!(page.contains("<h1 title=\"some/folder/m.onnx\">m.onnx</h1>"));
+}
+
+#[test]
 fn pages_of_servers_ask_for_changes_and_files_do_not() {
     let scene = chain(1);
     let served = render(&scene, "m.onnx", Delivery::Server { version: 17 });
@@ -85,6 +92,10 @@ fn the_table_has_the_values_and_problems() {
     }
     let clean = render(&chain(1), "m.onnx", Delivery::File);
     assert!(clean.contains("<p>The model has no problems.</p>"));
+    let mut known = chain(1);
+    known.about.unreported = "2 known".to_owned();
+    let known = render(&known, "m.onnx", Delivery::File);
+    assert!(known.contains("<p>Not reported: 2 known.</p>") && !known.contains("<p>The model has no"));
 }
 
 #[test]

@@ -25,10 +25,27 @@ pub struct About {
     pub symbols: Vec<Symbol>,
     /// Equations and conditions on symbols, as text.
     pub equations: Vec<String>,
+    /// The size of the model.
+    pub sizes: Sizes,
+    /// The problems that are not reported, such as `2 known`; set by the caller, empty if there are none.
+    pub unreported: String,
+}
+
+/// The size of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// The size of the file without external data, in bytes; set by the caller, 0 if unknown.
+    pub file: u64,
+    /// The number of elements of all initializers.
+    pub parameters: u64,
+    /// The number of initializers.
+    pub initializers: u64,
+    /// The number of `Constant` nodes, which are stored values of the scene.
+    pub constants: u64,
 }
 
 /// Maximum number of rendered messages in a scene.
-const MAX_REPORTS: usize = 1000;
+pub const MAX_REPORTS: usize = 1000;
 
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +95,8 @@ impl Symbols {
 }
 
 /// The facts about a checked model.
-pub(super) fn of_model(checked: &Checked<'_>, symbols: Symbols) -> About {
-    let mut about = About { symbols: symbols.found, ..About::default() };
+pub(super) fn of_model(checked: &Checked<'_>, symbols: Symbols, sizes: Sizes) -> About {
+    let mut about = About { symbols: symbols.found, sizes, ..About::default() };
     if let Some(model) = checked.model() {
         let version = model.producer_version();
         let separator = if version.is_empty() { "" } else { " " };

@@ -29,7 +29,7 @@ fn text(attribute: &Decoded<'_>) -> Option<String> {
     }
     Some(match attribute.attribute_type()? {
         AttributeType::Float => attribute.f.unwrap_or_default().to_string(),
-        AttributeType::Int => attribute.i.unwrap_or_default().to_string(),
+        AttributeType::Int => integer(attribute.name, attribute.i.unwrap_or_default()),
         AttributeType::String => quoted(attribute.s.unwrap_or_default()),
         AttributeType::Tensor => tensor(attribute.t.unwrap_or_default()),
         AttributeType::Floats => list(attribute.floats().filter_map(Result::ok).map(|it| it.to_string())),
@@ -40,6 +40,13 @@ fn text(attribute: &Decoded<'_>) -> Option<String> {
         AttributeType::TypeProto | AttributeType::TypeProtos => "type".to_owned(),
         AttributeType::Undefined | AttributeType::Graph | AttributeType::Graphs => return None,
     })
+}
+
+/// An integer; an element type by its name.
+fn integer(name: &str, number: i64) -> String {
+    let is_type = matches!(name, "to" | "dtype" | "output_dtype");
+    let dtype = i32::try_from(number).ok().filter(|_| is_type).and_then(Dtype::from_onnx_number);
+    dtype.map_or_else(|| number.to_string(), |dtype| dtype.onnx_name().to_owned())
 }
 
 /// The first elements of a list.
@@ -111,6 +118,14 @@ pub(super) fn of_initializer(initializer: Initializer<'_>) -> Option<Elements> {
         Initializer::Dense(tensor) => preview(tensor),
         Initializer::Sparse(_) => None,
     }
+}
+
+/// The number of elements of a dense initializer.
+pub(super) fn count(initializer: Initializer<'_>) -> u64 {
+    let Initializer::Dense(tensor) = initializer else { return 0 };
+    let dims = tensor.header().map(|header| header.dims).unwrap_or_default();
+    let extents = dims.iter().map(|extent| u64::try_from(*extent).unwrap_or(0));
+    extents.fold(1, u64::saturating_mul)
 }
 
 /// The elements of a small `Constant` node.

@@ -36,7 +36,7 @@ use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{self, Body, BodySource, DeclarationKind, GraphId, Origin, StepId, StepKind};
 use typeloom_solver::solution::Type;
 
-use super::about::{self, Symbols};
+use super::about::{self, Sizes, Symbols};
 use super::derive::complete;
 use super::marks::{Sites, marks};
 use super::solved::Solved;
@@ -61,11 +61,12 @@ pub fn scene(checked: &mut Checked<'_>, diagnostics: &[Diagnostic]) -> Scene {
         sites: Sites::default(),
         calls: Vec::new(),
         symbols: Symbols::default(),
+        sizes: Sizes::default(),
     };
     builder.bodies();
-    let Builder { mut scene, solved, sites, symbols, checked, .. } = builder;
+    let Builder { mut scene, solved, sites, symbols, sizes, checked, .. } = builder;
     solved.finish(&mut scene);
-    scene.about = about::of_model(checked, symbols);
+    scene.about = about::of_model(checked, symbols, sizes);
     scene.marks = marks(&scene, &sites, diagnostics);
     complete(&mut scene);
     scene
@@ -82,6 +83,7 @@ struct Builder<'c, 'a> {
     sites: Sites,
     calls: Vec<(NodeId, FunctionKey<'a>)>,
     symbols: Symbols,
+    sizes: Sizes,
 }
 
 /// The origin of the types of a body.
@@ -180,6 +182,7 @@ impl<'a> Builder<'_, 'a> {
                 if let Some(value) = stored.filter(|_| self.is_constant(body, *step)) {
                     let value = scene_value(*value);
                     self.scene.values[value.index()].maker = Maker::Stored;
+                    self.sizes.constants += 1;
                     self.scene.values[value.index()].preview =
                         attributes::of_constant(record.node).map(|elements| self.solved.stored(elements));
                     self.sites.add_value(root, record.position, value);
@@ -208,6 +211,11 @@ impl<'a> Builder<'_, 'a> {
     /// Adds the values of a body.
     fn values(&mut self, body: &Body<'a>, types: &Types<'_, 'a>, graph: GroupId) {
         for value in body.values() {
+            if let Some(at) = body.value(value).origin.initializer() {
+                let Sizes { initializers, parameters, .. } = &mut self.sizes;
+                *initializers += 1;
+                *parameters = parameters.saturating_add(attributes::count(body.initializer(at)));
+            }
             let (ty, evidence) = self.type_of(types, value);
             let (maker, stored) = match body.value(value).origin {
                 Origin::Input | Origin::InputWithDefault(_) => (Maker::Input, None),

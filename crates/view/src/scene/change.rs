@@ -97,6 +97,19 @@ pub struct ListedChange {
     pub subject: Subject,
     /// The text, without the mark.
     pub text: String,
+    /// The number of changes: more than one for the same change of several items.
+    pub count: usize,
+    /// The first of several items; empty for one.
+    pub items: Vec<ChangedItem>,
+}
+
+/// An item with a change that others share.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChangedItem {
+    /// The changed part.
+    pub subject: Subject,
+    /// The change with the name of the item.
+    pub text: String,
 }
 
 /// The part of a scene that changed.

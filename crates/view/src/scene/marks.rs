@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_solver::diagnostic::{Diagnostic, Location, Snippet};
 
-use super::{GroupId, GroupKind, Mark, NodeId, Scene, ValueId};
+use super::{GroupId, GroupKind, MAX_REPORTS, Mark, Message, NodeId, Scene, ValueId};
 
 /// The nodes and stored values of a scene by location.
 #[derive(Debug, Default)]
@@ -62,12 +62,19 @@ pub(super) fn marks(scene: &Scene, sites: &Sites, diagnostics: &[Diagnostic]) ->
         }
     };
     let mut marks = Vec::with_capacity(diagnostics.len());
-    for diagnostic in diagnostics {
+    let site = |location: &Location| match find(location) {
+        Some(Site::Node(node)) => (Some(node), None),
+        Some(Site::Value(value)) => (None, Some(value)),
+        None => (None, None),
+    };
+    for (at, diagnostic) in diagnostics.iter().enumerate() {
+        let parts = if at < MAX_REPORTS { Message::of(diagnostic, site) } else { Message::default() };
         let mut mark = Mark {
             code: diagnostic.code.name(),
             severity: diagnostic.severity,
             message: diagnostic.message.clone(),
             report: String::new(),
+            parts,
             nodes: Vec::new(),
             values: Vec::new(),
         };

@@ -13,16 +13,21 @@ use super::derive::complete;
 use super::scopes::Scope;
 use super::types::Tables;
 use super::{
-    Cause, Change, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node, NodeId,
-    Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
+    Cause, Change, ChangedItem, Comparison, Group, GroupId, GroupKind, ListedChange, MAX_SCOPES, Maker, Node,
+    NodeId, Operator, OperatorId, Scene, Subject, TypeId, Value, ValueId, tree,
 };
-use crate::changes::{Changes, NodeChange, NodeDifference, PortChange, PortDifference};
+use crate::changes::same::{self, Kind};
+use crate::changes::{Changes, NodeChange, NodeDifference, PortChange, PortDifference, ValueChange};
 use crate::map::{Map, Set};
 use crate::matching::{Interface, Matching, matching};
 use crate::order::{Entry, Merged, MergedGraph};
+use crate::text::counted;
 
-/// The maximum number of listed changes.
+/// The maximum number of listed changes, with those of items that share one.
 const MAX_LISTED: usize = 2000;
+
+/// The number of items from which the same change is one entry.
+const MIN_SAME: usize = 3;
 
 /// The scene of two models, with both titles, and the changes from the old to the new one.
 #[must_use]
@@ -290,7 +295,11 @@ impl<'a> Builder<'a> {
         let Self { mut scene, tables, nodes, .. } = self;
         tables.finish(&mut scene);
         for mark in &mut scene.marks {
-            mark.nodes = mark.nodes.iter().filter_map(|node| nodes[1][node.index()]).collect();
+            let new = |node: &NodeId| nodes[1][node.index()];
+            mark.nodes = mark.nodes.iter().filter_map(new).collect();
+            for excerpt in &mut mark.parts.excerpts {
+                excerpt.node = excerpt.node.as_ref().and_then(new);
+            }
         }
         complete(&mut scene);
         scene
@@ -348,19 +357,14 @@ impl<'a> Builder<'a> {
 
     fn mark_changes(&mut self, changes: &Changes) {
         let scenes = self.sides;
-        let mut listed = Vec::new();
-        let mut list = |change: Change, subject: Subject, text: &dyn Fn() -> String| {
-            if listed.len() < MAX_LISTED {
-                listed.push(ListedChange { change, subject, text: text() });
-            }
-        };
+        let mut list = List::default();
         for symbol in &changes.symbols {
-            list(Change::Changed, Subject::Model, &|| symbol.to_text());
+            list.add(Change::Changed, Subject::Model, None, || symbol.to_text());
         }
         for port in &changes.interface {
             let removed = port.old.map(|old| self.values[old.index()]);
             let subject = port.new.or(removed).map_or(Subject::Model, Subject::Value);
-            list(port.change(), subject, &|| port.to_text(scenes));
+            list.add(port.change(), subject, same::of_port(scenes, port), || port.to_text(scenes));
         }
         for node in &changes.nodes {
             let id = match node {
@@ -368,18 +372,21 @@ impl<'a> Builder<'a> {
                 NodeChange::Removed(old) => self.nodes[0][old.index()],
             };
             if let Some(id) = id {
-                list(node.change(), Subject::Node(id), &|| node.to_text(scenes));
+                list.add(node.change(), Subject::Node(id), same::of_node(scenes, node), || {
+                    node.to_text(scenes)
+                });
                 let shown = &mut self.scene.nodes[id.index()];
                 shown.change = node.change();
                 shown.differences = node.differences(scenes);
             }
         }
         for value in &changes.values {
-            list(Change::Changed, Subject::Value(value.new), &|| {
-                crate::changes::value(scenes, value.old, value.new)
+            let ValueChange { old, new } = *value;
+            list.add(Change::Changed, Subject::Value(new), Some(same::of_value(scenes, old, new)), || {
+                crate::changes::value(scenes, old, new)
             });
         }
-        self.scene.comparison = Some(Comparison { listed, total: changes.total() });
+        self.scene.comparison = Some(Comparison { listed: list.finish(), total: changes.total() });
 
         let is_other = |it: &&PortChange| {
             it.differences.iter().any(|it| matches!(it, PortDifference::Name | PortDifference::Type))
@@ -418,6 +425,60 @@ impl<'a> Builder<'a> {
                 shown.old_name = Some(before.name.clone());
             }
         }
+    }
+}
+
+/// The list of changes, with the same change of several items as one entry at the first of them.
+#[derive(Default)]
+struct List {
+    listed: Vec<ListedChange>,
+    /// The entry of each kind of change.
+    entries: Map<Kind, usize>,
+    /// The kind of each entry.
+    kinds: Vec<Option<Kind>>,
+    /// The number of texts.
+    texts: usize,
+}
+
+impl List {
+    fn add(&mut self, change: Change, subject: Subject, kind: Option<Kind>, text: impl Fn() -> String) {
+        let has_space = self.texts < MAX_LISTED;
+        self.texts += usize::from(has_space);
+        if let Some(at) = kind.as_ref().and_then(|kind| self.entries.get(kind)) {
+            let entry = &mut self.listed[*at];
+            entry.count += 1;
+            if has_space {
+                entry.items.push(ChangedItem { subject, text: text() });
+            }
+        } else if has_space {
+            if let Some(kind) = &kind {
+                self.entries.insert(kind.clone(), self.listed.len());
+            }
+            self.kinds.push(kind);
+            let items = vec![ChangedItem { subject, text: text() }];
+            self.listed.push(ListedChange { change, subject, text: String::new(), count: 1, items });
+        }
+    }
+
+    /// The entries. Few items with the same change are entries of their own.
+    fn finish(self) -> Vec<ListedChange> {
+        let mut listed = Vec::new();
+        for (entry, kind) in self.listed.into_iter().zip(self.kinds) {
+            let ListedChange { change, count, items, .. } = entry;
+            if let Some(Kind { noun, text }) = kind.filter(|_| count >= MIN_SAME) {
+                let text = format!("{}: {text}", counted(count, &noun));
+                listed.push(ListedChange { change, subject: Subject::Model, text, count, items });
+                continue;
+            }
+            listed.extend(items.into_iter().map(|ChangedItem { subject, text }| ListedChange {
+                change,
+                subject,
+                text,
+                count: 1,
+                items: Vec::new(),
+            }));
+        }
+        listed
     }
 }
 

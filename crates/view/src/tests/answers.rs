@@ -10,9 +10,10 @@ use crate::engine::Engine;
 use crate::testing::{ask, scene_of_text};
 
 use crate::engine::answers::{
-    Answer, AxisOrigin, Cause, Causes, ChangeEntry, Changes, Coverage, Details, DrawnBox, Failure, File,
-    Finding, Found, Hit, Kind, Level, Neighbour, Neighbours, Picture, Port, Results, Reveal, Row, Section,
-    Summary, Symbol,
+    Answer, AxisOrigin, Cause, Causes, ChangeEntry, ChangedItem, Changes, Coverage, Details, DrawnBox,
+    Excerpt, ExcerptLine, ExcerptPart, Failure, File, Finding, Found, Groups, Hit, InnerGroup, Kind, Level,
+    Message, NamedItem, Neighbour, Neighbours, OperatorCount, Picture, Port, Results, Reveal, Row, Section,
+    Sizes, Summary, Symbol,
 };
 use crate::engine::request::{Request, View};
 
@@ -20,7 +21,7 @@ const HEADER: &str = "// Requests to the engine and its answers. Generated from 
                       cargo test -p typeloom-view answers`; do not edit.\n";
 
 /// The type of the answer to each request.
-const ANSWERS: [(&str, &str); 9] = [
+const ANSWERS: [(&str, &str); 10] = [
     ("summary", "Summary"),
     ("draw", "Picture"),
     ("export", "File"),
@@ -28,6 +29,7 @@ const ANSWERS: [(&str, &str); 9] = [
     ("causes", "Causes"),
     ("reveal", "Reveal"),
     ("search", "Results"),
+    ("groups", "Groups"),
     ("find", "Found"),
     ("neighbours", "Neighbours"),
 ];
@@ -47,7 +49,8 @@ fn generated() -> String {
         Request, View, Answer, Failure, Summary, Coverage, Finding, Level, Symbol, Port, Picture, DrawnBox
     );
     declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
-    declare!(Neighbours, Neighbour, Changes, ChangeEntry);
+    declare!(Neighbours, Neighbour, Changes, ChangeEntry, ChangedItem, Sizes, OperatorCount);
+    declare!(Message, Excerpt, ExcerptLine, ExcerptPart, NamedItem, Groups, InnerGroup);
     text.push_str(
         "\n/**\n * The answer to each request, if it is not a failure.\n */\nexport type Answers = {\n",
     );
@@ -92,6 +95,7 @@ fn every_answer_has_the_fields_of_its_type() {
         match name {
             "details" | "causes" | "reveal" | "neighbours" => request["item"] = json!("v0"),
             "search" => request["query"] = json!("x"),
+            "groups" => request["place"] = json!(""),
             "find" => request["link"] = json!("value/x"),
             _ => {}
         }

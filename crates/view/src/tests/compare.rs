@@ -108,7 +108,7 @@ fn a_page_lists_changes_and_describes_them() {
     let (both, _) = check(&chain(&["Neg", "Exp", "Abs"]), &chain(&["Neg", "Sqrt", "Abs"]));
     let mut engine = Engine::of(both);
     let summary = engine.answer(r#"{"ask":"summary"}"#);
-    let listed = r#""changes":{"total":1,"entries":[{"change":"changed","text":"Sqrt of v2: operator Exp -> Sqrt","item":"n1"}]}"#;
+    let listed = r#""changes":{"total":1,"entries":[{"change":"changed","text":"Sqrt of v2: operator Exp -> Sqrt","item":"n1","count":1,"items":[]}]}"#;
     assert!(summary.contains(listed), "{summary}");
     let details = engine.answer(r#"{"ask":"details","item":"n1"}"#);
     assert!(

@@ -198,3 +198,10 @@ fn stored_tensors_that_old_models_list_as_inputs_are_no_ports() {
         assert_eq!(scene.group(scene.main()).inputs.len(), ports, "IR version {version}");
     }
 }
+
+#[test]
+fn element_types_in_attributes_have_names() {
+    let scene = scene_of_text("g (float[N] x) => (z) { y = Cast <to = 10> (x)  z = Cast <to = 1> (y) }");
+    let text = |at: usize| scene.nodes[at].attributes[0].text.as_str();
+    assert_eq!([text(0), text(1)], ["float16", "float"]);
+}

@@ -33,6 +33,73 @@ fn a_summary_has_counts_and_the_interface() {
 }
 
 #[test]
+fn a_summary_has_the_size_of_the_model_and_its_operators() {
+    let mut scene = scene_of_text(
+        "g (float[4] x) => (y) <float[3, 4] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[1] s = {2}> {
+           c = Constant <value_float = 0.5> ()  a = Mul(x, s)  b = Mul(a, c)  d = Add(b, w)  y = Relu(d)
+         }",
+    );
+    scene.about.title = "folder/m.onnx".to_owned();
+    scene.about.unreported = "2 known".to_owned();
+    let summary = ask(&mut Engine::of(scene), json!({"ask": "summary"}));
+    assert_eq!([&summary["name"], &summary["path"]], ["m.onnx", "folder/m.onnx"]);
+    assert_eq!([&summary["unreported"], &summary["has_groups"]], [&json!("2 known"), &json!(false)]);
+    let sizes = json!({"file": 0, "parameters": 13, "initializers": 2, "constants": 1, "functions": 0});
+    assert_eq!(summary["sizes"], sizes);
+    assert_eq!(texts(&summary["operators"], "operator"), ["Mul", "Add", "Relu"]);
+    assert_eq!(summary["operators"][0]["count"], 2);
+    // Nodes of functions are not counted.
+    let functions = ask(&mut engine(TWICE), json!({"ask": "summary"}));
+    assert_eq!(functions["operators"], json!([{"operator": "l.f", "count": 2}]));
+    assert_eq!(functions["has_groups"], true);
+}
+
+#[test]
+fn the_tree_of_groups_has_one_level_for_each_request() {
+    let mut engine = engine(BRANCH);
+    let top = ask(&mut engine, json!({"ask": "groups", "place": ""}));
+    assert_eq!((texts(&top["groups"], "operator"), texts(&top["groups"], "place")), (vec!["If"], vec!["n1"]));
+    let graphs = ask(&mut engine, json!({"ask": "groups", "place": "n1"}));
+    assert_eq!(texts(&graphs["groups"], "title"), ["then_branch", "else_branch"]);
+    assert_eq!(texts(&graphs["groups"], "place"), ["n1/g1", "n1/g2"]);
+    assert_eq!(graphs["groups"][0]["has_groups"], false);
+    for place in ["n1/g1", "v0", "x", "n99", &"g0/".repeat(1000)] {
+        assert_eq!(
+            ask(&mut engine, json!({"ask": "groups", "place": place})),
+            json!({"groups": []}),
+            "{place}"
+        );
+    }
+    // Both calls of a function have its groups.
+    let calls = ask(&mut self::engine(TWICE), json!({"ask": "groups", "place": "n1"}));
+    assert_eq!(texts(&calls["groups"], "place"), ["n1/g1"]);
+}
+
+#[test]
+fn a_message_has_its_inputs_in_lines_with_their_labels_and_types() {
+    let mut engine = engine("g (float[N] query, int64[N] mask) => (y) { [\"add\"] y = Add(query, mask) }");
+    let details = ask(&mut engine, json!({"ask": "details", "item": "d0"}));
+    let message = &details["message"];
+    assert_eq!([&message["code"], &message["severity"]], ["element-type-mismatch", "error"]);
+    assert!(
+        message["uri"].as_str().is_some_and(|uri| uri.ends_with("/element-type-mismatch.md")),
+        "{message}"
+    );
+    let excerpt = &message["excerpts"][0];
+    assert_eq!([&excerpt["operator"], &excerpt["name"], &excerpt["item"]], ["Add", "add", "n0"]);
+    let lines = excerpt["lines"].as_array().expect("the excerpt has lines");
+    let printed: Vec<String> = lines.iter().map(|line| texts(&line["parts"], "text").concat()).collect();
+    assert_eq!(printed, ["y = Add(", "query,", "mask)"]);
+    assert_eq!(texts(&excerpt["lines"], "type"), ["", "float[N]", "int64[N]"]);
+    assert_eq!([&lines[1]["item"], &lines[2]["item"]], ["v0", "v1"]);
+    let label = &lines[2]["parts"][0];
+    assert!(label["label"].as_str().is_some_and(|text| text.starts_with("int64")), "{label}");
+    assert!(texts(&message["names"], "name").contains(&"mask"), "{message}");
+    // All other items have no message.
+    assert_eq!(ask(&mut engine, json!({"ask": "details", "item": "n0"}))["message"], Value::Null);
+}
+
+#[test]
 fn a_picture_names_the_item_and_path_of_each_box() {
     let mut engine = engine(BRANCH);
     let picture = ask(&mut engine, json!({"ask": "draw", "expanded": [], "selected": "n1"}));
@@ -75,9 +142,12 @@ fn a_function_is_expanded_in_one_of_its_calls() {
 fn details_describe_nodes_values_groups_and_diagnostics() {
     let mut engine = engine("g (float[N] query, int64[N] mask) => (y) { [\"add\"] y = Add(query, mask) }");
     let node = ask(&mut engine, json!({"ask": "details", "item": "n0"}));
-    assert_eq!((&node["title"], &node["link"]), (&json!("Add add"), &json!("node/add")));
+    assert_eq!([&node["operator"], &node["title"], &node["link"]], ["Add", "add", "node/add"]);
     assert_eq!(texts(&node["sections"], "title"), ["Diagnostics", "Node", "Inputs", "Outputs"]);
-    assert_eq!(texts(&node["sections"][2]["rows"], "text"), ["query: float[N]", "mask: int64[N]"]);
+    assert_eq!(texts(&node["sections"][2]["rows"], "text"), ["query", "mask"]);
+    assert_eq!(texts(&node["sections"][2]["rows"], "type"), ["float[N]", "int64[N]"]);
+    let text = node["text"].as_str().unwrap_or_default();
+    assert!(text.starts_with("Add add\n") && text.contains("  0: query: float[N]\n"), "{text}");
     assert_eq!(node["sections"][0]["rows"][0]["severity"], "error");
     let value = ask(&mut engine, json!({"ask": "details", "item": "v1"}));
     assert_eq!((&value["kind"], &value["title"]), (&json!("value"), &json!("mask")));
@@ -181,10 +251,13 @@ fn a_picture_does_not_depend_on_earlier_ones() {
 fn groups_beyond_the_maximum_number_of_items_are_refused() {
     let picture = ask(&mut engine(BRANCH), json!({"ask": "draw", "expanded": ["n1"], "max_items": 9}));
     assert_eq!((&picture["expanded"], picture["boxes"].as_array().map(Vec::len)), (&json!([]), Some(6)));
-    let note = picture["note"].as_str().unwrap_or_default();
+    let notes = [
+        "2 of 4 nodes are in groups that are not expanded",
+        "2 groups not expanded, because the picture is large",
+    ];
     assert_eq!(
-        note,
-        "2 of 4 nodes are in groups that are not expanded; 2 groups not expanded, because the picture is large"
+        [&picture["drawn"], &picture["nodes"], &picture["notes"]],
+        [&json!(2), &json!(4), &json!(notes)]
     );
     let both = ask(&mut engine(BRANCH), json!({"ask": "draw", "expanded": ["n1"], "max_items": 13}));
     assert_eq!(both["boxes"].as_array().map(Vec::len), Some(13));

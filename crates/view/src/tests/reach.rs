@@ -52,8 +52,10 @@ fn problems(scene: &Scene) -> Vec<String> {
     let others = items('g', scene.groups.len()).chain(items('d', scene.marks.len()));
     for item in nodes.chain(others) {
         let details = ask(&mut engine, json!({"ask": "details", "item": item}));
-        let title = details["title"].as_str().unwrap_or_default();
-        let is_described = details["sections"].as_array().is_some_and(|sections| !sections.is_empty());
+        let title =
+            [&details["operator"], &details["title"]].map(|text| text.as_str().unwrap_or_default()).concat();
+        let is_described = details["sections"].as_array().is_some_and(|sections| !sections.is_empty())
+            || !details["message"].is_null();
         if !is_described || (title.is_empty() && !item.starts_with('v')) {
             found.push(format!("{item} has no details"));
         }

@@ -3,7 +3,9 @@
 
 use super::Error;
 use super::bytes::{Reader, Writer};
-use crate::scene::{Change, Comparison, ListedChange, Node, NodeId, Scene, Subject, TypeId, Value, ValueId};
+use crate::scene::{
+    Change, ChangedItem, Comparison, ListedChange, Node, NodeId, Scene, Subject, TypeId, Value, ValueId,
+};
 
 /// Writes the changes of a scene.
 pub(super) fn write(scene: &Scene, out: &mut Writer) {
@@ -13,20 +15,12 @@ pub(super) fn write(scene: &Scene, out: &mut Writer) {
             out.byte(1);
             out.count(*total);
             out.count(listed.len());
-            for ListedChange { change, subject, text } in listed {
+            for ListedChange { change, subject, text, count, items } in listed {
                 out.byte(byte_of(*change));
-                match subject {
-                    Subject::Model => out.byte(0),
-                    Subject::Node(node) => {
-                        out.byte(1);
-                        out.count(node.index());
-                    }
-                    Subject::Value(value) => {
-                        out.byte(2);
-                        out.count(value.index());
-                    }
-                }
-                out.text(text);
+                write_item(*subject, text, out);
+                out.count(*count);
+                out.count(items.len());
+                items.iter().for_each(|ChangedItem { subject, text }| write_item(*subject, text, out));
             }
         }
     }
@@ -55,6 +49,36 @@ pub(super) fn write(scene: &Scene, out: &mut Writer) {
     }
 }
 
+fn write_item(subject: Subject, text: &str, out: &mut Writer) {
+    match subject {
+        Subject::Model => out.byte(0),
+        Subject::Node(node) => {
+            out.byte(1);
+            out.count(node.index());
+        }
+        Subject::Value(value) => {
+            out.byte(2);
+            out.count(value.index());
+        }
+    }
+    out.text(text);
+}
+
+fn read_item(scene: &Scene, input: &mut Reader<'_>) -> Result<ChangedItem, Error> {
+    let subject = match input.byte()? {
+        0 => Subject::Model,
+        1 => Subject::Node(NodeId::new(input.position(scene.nodes.len())?)),
+        2 => Subject::Value(ValueId::new(input.position(scene.values.len())?)),
+        _ => return Err(input.invalid("the part that changed is unknown")),
+    };
+    Ok(ChangedItem { subject, text: input.text()?.to_owned() })
+}
+
+/// A count of changes, which is not the length of a list.
+fn number(input: &mut Reader<'_>) -> Result<usize, Error> {
+    usize::try_from(input.number()?).map_err(|_| input.invalid("a number is too large"))
+}
+
 /// A list of positions in increasing order, each with an item.
 struct Sparse<'w> {
     out: &'w mut Writer,
@@ -79,18 +103,17 @@ pub(super) fn read(scene: &mut Scene, input: &mut Reader<'_>) -> Result<(), Erro
     scene.comparison = match input.byte()? {
         0 => None,
         1 => {
-            let total = input.number()?;
-            let total = usize::try_from(total).map_err(|_| input.invalid("a number is too large"))?;
+            let total = number(input)?;
             let mut listed = Vec::new();
             for _ in 0..input.count()? {
                 let change = change_of(input)?;
-                let subject = match input.byte()? {
-                    0 => Subject::Model,
-                    1 => Subject::Node(NodeId::new(input.position(scene.nodes.len())?)),
-                    2 => Subject::Value(ValueId::new(input.position(scene.values.len())?)),
-                    _ => return Err(input.invalid("the part that changed is unknown")),
-                };
-                listed.push(ListedChange { change, subject, text: input.text()?.to_owned() });
+                let ChangedItem { subject, text } = read_item(scene, input)?;
+                let count = number(input)?;
+                let mut items = Vec::new();
+                for _ in 0..input.count()? {
+                    items.push(read_item(scene, input)?);
+                }
+                listed.push(ListedChange { change, subject, text, count, items });
             }
             Some(Comparison { listed, total })
         }

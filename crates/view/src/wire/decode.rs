@@ -34,7 +34,7 @@ use super::{Error, MAX_GRAPHS, MAX_GROUPS, MAX_SHARED};
 use crate::scene::{
     About, Attribute, Cause, Change, Child, Evidence, Extent, ExtentId, Form, Group, GroupId, GroupKind,
     MAX_CHILDREN, MAX_ELEMENTS, MAX_EXTENT, Maker, Mark, Node, NodeId, Operator, OperatorId, Preview,
-    PreviewId, RuleId, Scene, Symbol, Type, TypeId, Value, ValueId, derive, tree,
+    PreviewId, RuleId, Scene, Sizes, Symbol, Type, TypeId, Value, ValueId, derive, tree,
 };
 
 /// The scene in some bytes.
@@ -90,6 +90,11 @@ impl Decoder<'_> {
         let input = &mut self.input.about;
         let mut about =
             About { title: input.text()?.to_owned(), producer: input.text()?.to_owned(), ..About::default() };
+        about.unreported = input.text()?.to_owned();
+        let Sizes { file, parameters, initializers, constants } = &mut about.sizes;
+        for size in [file, parameters, initializers, constants] {
+            *size = input.number()?;
+        }
         for texts in [&mut about.opsets, &mut about.equations] {
             for _ in 0..input.count()? {
                 texts.push(input.text()?.to_owned());
@@ -493,6 +498,7 @@ impl Decoder<'_> {
                 _ => return Err(input.invalid("a severity is unknown")),
             };
             let (message, report) = (input.text()?.to_owned(), input.text()?.to_owned());
+            let parts = super::messages::read(input, self.nodes, self.values)?;
             let (mut nodes, mut values) = (Vec::new(), Vec::new());
             for _ in 0..input.count()? {
                 nodes.push(NodeId::new(input.position(self.nodes)?));
@@ -500,7 +506,15 @@ impl Decoder<'_> {
             for _ in 0..input.count()? {
                 values.push(ValueId::new(input.position(self.values)?));
             }
-            self.scene.marks.push(Mark { code: code.name(), severity, message, report, nodes, values });
+            self.scene.marks.push(Mark {
+                code: code.name(),
+                severity,
+                message,
+                report,
+                parts,
+                nodes,
+                values,
+            });
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ use super::columns::Columns;
 use crate::map::{Map, Table};
 use crate::scene::{
     About, Attribute, Cause, Child, Evidence, Extent, Form, GroupId, GroupKind, Maker, Mark, Node, Preview,
-    Scene, Symbol, Type, Value, ValueId,
+    Scene, Sizes, Symbol, Type, Value, ValueId,
 };
 
 /// The bytes of a scene.
@@ -57,9 +57,12 @@ pub fn encode(scene: &Scene) -> Vec<u8> {
 }
 
 fn about(about: &About, out: &mut Writer) {
-    let About { title, producer, opsets, symbols, equations } = about;
+    let About { title, producer, opsets, symbols, equations, sizes, unreported } = about;
     out.text(title);
     out.text(producer);
+    out.text(unreported);
+    let Sizes { file, parameters, initializers, constants } = sizes;
+    [file, parameters, initializers, constants].iter().for_each(|size| out.number(**size));
     for texts in [opsets, equations] {
         out.count(texts.len());
         texts.iter().for_each(|text| out.text(text));
@@ -441,7 +444,7 @@ fn write_cause(scene: &Scene, at: usize, maker: Maker, cause: Option<&Cause>, co
 
 fn marks(marks: &[Mark], out: &mut Writer) {
     out.count(marks.len());
-    for Mark { code, severity, message, report, nodes, values } in marks {
+    for Mark { code, severity, message, report, parts, nodes, values } in marks {
         out.text(code);
         out.byte(match severity {
             Severity::Error => 0,
@@ -449,6 +452,7 @@ fn marks(marks: &[Mark], out: &mut Writer) {
         });
         out.text(message);
         out.text(report);
+        super::messages::write(parts, out);
         out.count(nodes.len());
         nodes.iter().for_each(|node| out.count(node.index()));
         out.count(values.len());

@@ -22,7 +22,7 @@ fn unsafe_texts(answer: &Value) -> Vec<String> {
     while let Some((key, value)) = open.pop() {
         match value {
             Value::String(text) => {
-                let has_lines = ["svg", "text", "pre"].contains(&key);
+                let has_lines = ["svg", "text", "notes", "help"].contains(&key);
                 let is_bad = |c: char| is_unsafe(c) && !(has_lines && c == '\n');
                 if key != "link" && text.contains(is_bad) {
                     found.push(format!("{key}: {text:?}"));
@@ -46,6 +46,7 @@ pub(super) fn check_answers(scene: &Scene) {
     let mut requests = vec![
         json!({"ask": "summary"}),
         json!({"ask": "export"}),
+        json!({"ask": "groups", "place": ""}),
         json!({"ask": "search", "query": "a"}),
         json!({"ask": "search", "query": HOSTILE}),
         json!({"ask": "find", "link": format!("node/{HOSTILE}")}),
