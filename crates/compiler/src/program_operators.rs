@@ -114,7 +114,8 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
 /// Whether an operator of ONNX is a primitive whose data can be masks.
 pub(crate) fn takes_masks(schema: &Schema) -> bool {
     let is_data = |allowed: ElemSet| allowed.contains(Elem::FLOAT);
-    let data = schema.type_vars.iter().map(|variable| variable.allowed.tensor).find(|allowed| is_data(*allowed));
+    let data =
+        schema.type_vars.iter().map(|variable| variable.allowed.tensor).find(|allowed| is_data(*allowed));
     TENSOR_PRIMITIVES.op(&schema.name).is_some() && data.is_some_and(|allowed| allowed.contains(Elem::BOOL))
 }
 

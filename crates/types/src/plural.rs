@@ -16,7 +16,8 @@ pub fn counted<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> Stri
 
 fn plural(noun: &str) -> String {
     let with = |ending: &str, new: &str| noun.strip_suffix(ending).map(|stem| format!("{stem}{new}"));
-    let other = with("axis", "axes").or_else(|| with("index", "indices")).or_else(|| with("child", "children"));
+    let other =
+        with("axis", "axes").or_else(|| with("index", "indices")).or_else(|| with("child", "children"));
     let other = other.or_else(|| with("ss", "sses")).or_else(|| with("batch", "batches"));
     let is_vowel = |letter: char| "aeiou".contains(letter);
     let stem = noun.strip_suffix('y').filter(|stem| !stem.ends_with(is_vowel));

@@ -21,6 +21,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use typeloom_project::parts::cpu::ops::generate::Random;
 use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::runtime::named::UnknownName;
 use typeloom_project::parts::runtime::session::Port;
 use typeloom_project::parts::tensor::any_tensor;
 use typeloom_project::parts::tensor::datum::Datum;
@@ -149,11 +150,7 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
             bail!("an input is written NAME=VALUE or NAME=FILE, not `{argument}`");
         };
         let Some(port) = port else {
-            let names: Vec<String> = ports.iter().map(|port| format!("`{}`", port.name)).collect();
-            match &names[..] {
-                [] => bail!("the model has no input `{name}`, and no others"),
-                _ => bail!("the model has no input `{name}`; it has {}", names.join(", ")),
-            }
+            bail!("the model has {}", UnknownName::of(name, ports));
         };
         if inputs.contains_key(name) {
             bail!("input `{name}` is given twice");

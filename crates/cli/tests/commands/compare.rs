@@ -234,7 +234,7 @@ fn an_answer_of_another_form_type_or_length_is_reported() {
         (
             "text",
             r#"{"type": 8, "shape": [1], "strings": ["b"]}"#,
-            "y 1 of 1 elements exceed the tolerance of 0.0e0",
+            "y 1 of 1 element exceeds the tolerance of 0.0e0",
         ),
         (
             "shape",

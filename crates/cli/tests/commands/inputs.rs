@@ -70,7 +70,7 @@ fn a_value_that_does_not_fit_is_an_error_that_names_the_input() {
         ("x=[[1], [2, 3]]", "input `x`: lists at one level have different lengths"),
         ("x=[[1, 2]", "input `x`: `,` or `]` is expected at ``"),
         ("x=m.onnx", "input `x`: `m.onnx` is neither a value nor a `.npy` or `.pb` file"),
-        ("y=1", "the model has no input `y`; it has `steps`, `mask`, `x`, `s`, `a`, `a=b`"),
+        ("y=1", "the model has no input `y`; it has `steps`, `mask`, `x`, `s`, `a` and `a=b`"),
         ("steps", "an input is written NAME=VALUE or NAME=FILE, not `steps`"),
         ("x=gone.npy", "cannot read `gone.npy`"),
     ] {

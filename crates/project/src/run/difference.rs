@@ -7,6 +7,7 @@
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::plural::counted;
 
 use super::cast;
 use super::precision::narrower;
@@ -207,7 +208,11 @@ impl std::fmt::Display for Comparison {
         }
         match beyond {
             0 => write!(f, "within the tolerance of {tolerance:.1e}")?,
-            beyond => write!(f, "{beyond} of {elements} elements exceed the tolerance of {tolerance:.1e}")?,
+            beyond => {
+                let verb = if *beyond == 1 { "exceeds" } else { "exceed" };
+                let all = counted(*elements, "element");
+                write!(f, "{beyond} of {all} {verb} the tolerance of {tolerance:.1e}")?;
+            }
         }
         match narrowest {
             Some(narrowest) => write!(f, " for {}", narrowest.onnx_name()),
@@ -290,7 +295,7 @@ mod tests {
         let text = compare(&a, &b, halves).to_string();
         assert!(text.ends_with("within the tolerance of 7.8e-3 for float16"), "{text}");
         let text = compare(&a, &b, Precision { given: None, narrowest: Some(Dtype::F64) }).to_string();
-        assert!(text.ends_with("1 of 1 elements exceed the tolerance of 1.0e-4 for float"), "{text}");
+        assert!(text.ends_with("1 of 1 element exceeds the tolerance of 1.0e-4 for float"), "{text}");
     }
 
     #[test]
@@ -299,7 +304,7 @@ mod tests {
         assert!(compare(&of("a"), &of("a"), Precision::default()).is_close());
         assert_eq!(
             compare(&of("a"), &of("b"), precision(Some(1.0))).to_string(),
-            "1 of 1 elements exceed the tolerance of 0.0e0"
+            "1 of 1 element exceeds the tolerance of 0.0e0"
         );
     }
 }

@@ -73,7 +73,10 @@ mod tests {
         let model = r#"<ir_version: 10, opset_import: ["": 21, "org.exmaple": 1, "org.example": 1]>
             g (float x) => (y) { y = org.exmaple.Twist(x) }
             <domain: "org.example", opset_import: ["": 21]> Twist (a) => (b) { b = Neg(a) }"#;
-        assert_eq!(reports(model), ["error[unknown-operator]: nothing defines domain `org.exmaple` of `Twist`"]);
+        assert_eq!(
+            reports(model),
+            ["error[unknown-operator]: nothing defines domain `org.exmaple` of `Twist`"]
+        );
         let help = help(model);
         assert!(help.starts_with("did you mean `org.example`?\nor describe it"), "{help}");
     }
