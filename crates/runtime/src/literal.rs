@@ -95,6 +95,14 @@ impl Literal {
     }
 
     /// A matrix by its rows. Rows of different lengths are an error of the conversion.
+    ///
+    /// ```
+    /// # use typeloom_runtime::literal::Literal;
+    /// # use typeloom_types::dtype::Dtype;
+    /// let matrix = Literal::matrix([vec![1.into(), 2.into()], vec![3.into()]]);
+    /// let message = "the rows have different lengths: row 0 has 2 elements, and row 1 has 1";
+    /// assert_eq!(matrix.tensor(Dtype::F32).unwrap_err().to_string(), message);
+    /// ```
     #[must_use]
     pub fn matrix<const N: usize>(rows: [Vec<Scalar>; N]) -> Self {
         let lengths: Vec<usize> = rows.iter().map(Vec::len).collect();

@@ -18,6 +18,9 @@ use crate::args::RunArgs;
 use crate::exit::Outcome;
 use crate::output::MAX_COLUMN;
 
+/// Maximum number of differences of interfaces in a message.
+const MAX_DIFFERENCES: usize = 5;
+
 /// Compares the outputs with those of ONNX Runtime. Returns a table and the outcome.
 pub(crate) fn with_ort(
     args: &RunArgs,
@@ -103,6 +106,11 @@ pub(crate) fn same_interface(own: &mut Loaded, other: &Loaded) -> anyhow::Result
     }
     let is_new = |port: &&Port| !outputs.iter().any(|own| own.name == port.name);
     differences.extend(others.iter().filter(is_new).map(|port| missing("output", port, [&there, &here])));
+    let hidden = differences.len().saturating_sub(MAX_DIFFERENCES);
+    if hidden > 0 {
+        differences.truncate(MAX_DIFFERENCES);
+        differences.push(format!("and {hidden} more, which `typeloom diff` lists"));
+    }
     if !differences.is_empty() {
         bail!("`{here}` and `{there}` have different interfaces: {}", differences.join("; "));
     }
