@@ -201,7 +201,7 @@ fn two_models_are_compared_with_the_tolerance_of_their_narrowest_type() {
 fn a_stored_tensor_of_a_narrow_type_widens_the_tolerance() {
     let folder = Folder::new("stored");
     model(&folder, "wide.onnx", "g (float[2] x) => (y) <float[1] w = {0.1}> { y = Mul(x, w) }");
-    let half = "g (float[2] x) => (y) <float16[1] h = {0.1}> { w = Cast<to = 1>(h) y = Mul(x, w) }";
+    let half = "g (float[2] x) => (y) <float16[1] h = {11878}> { w = Cast<to = 1>(h) y = Mul(x, w) }";
     model(&folder, "half.onnx", half);
     let compared = folder.run(&["run", "wide.onnx", "--compare", "half.onnx", "-i", "x=[1, 100]"]);
     assert!(compared.code == 0 && compared.out.contains("7.8e-3 for float16"), "{}", compared.out);
