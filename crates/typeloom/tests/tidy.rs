@@ -94,7 +94,7 @@ const MAX_WITHOUT_SUMMARY: usize = 150;
 const SUMMARY: (&str, usize) = ("## In short", 25);
 
 #[test]
-fn pages_begin_with_what_readers_need_most() {
+fn pages_begin_with_the_most_frequent_use() {
     let pages = files("docs", "md").into_iter().map(|path| (shown(&path), read(&path)));
     let pages: Vec<(String, String)> = pages.filter(|(name, _)| !name.contains("decisions/")).collect();
     let is_how_to = |name: &str| name.starts_with("docs/how-to/");

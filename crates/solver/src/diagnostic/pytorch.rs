@@ -20,10 +20,10 @@ use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
 use crate::state::constants::Data;
 
-/// How two axes get one symbol.
+/// The repair that gives two axes one symbol.
 pub(super) const ONE_NAME: &str = "in PyTorch, one name in `dynamic_axes`, or one `Dim` in `dynamic_shapes`";
 
-/// How an axis gets a number.
+/// The repair that gives an axis a number.
 pub(super) const NOT_DYNAMIC: &str = "in PyTorch, leave the axis out of `dynamic_axes` or `dynamic_shapes`";
 
 /// The place of a constant in the equation of a node.
