@@ -641,7 +641,7 @@ class Registry:
         2
         >>> registry.diff("net@production", "net")
         inputs.x.shape[0]: batch -> 2 (breaks backward)
-        outputs.y.shape[0]: batch -> 2 (breaks forward)
+        outputs.y.shape[0]: batch -> 2 (breaks backward)
         not backward compatible
 
         Args:
