@@ -33,8 +33,8 @@ pub enum Kind {
     Primitives(Mode),
     /// A rendering of the preceding graph.
     Snapshot(View),
-    /// Commands.
-    Console,
+    /// Commands; continued ones find the registry of the fence of commands before.
+    Console { continued: bool },
 }
 
 /// Options for completing and checking the model of a `graph` fence.
@@ -88,7 +88,8 @@ impl Kind {
         let words: Vec<&str> = words.collect();
         match (kind, &words[..]) {
             ("types", []) => Ok(Some(Self::Types)),
-            ("console", []) => Ok(Some(Self::Console)),
+            ("console", []) => Ok(Some(Self::Console { continued: false })),
+            ("console", ["continued"]) => Ok(Some(Self::Console { continued: true })),
             ("tree", []) => Ok(Some(Self::Tree(None))),
             ("tree", [node]) => Ok(Some(Self::Tree(Some((*node).to_owned())))),
             ("primitives", []) => Ok(Some(Self::Primitives(Mode::Strict))),
@@ -113,7 +114,7 @@ impl Kind {
             Self::Graph(settings) => graph::truth(cx, settings),
             Self::Primitives(mode) => primitives::truth(cx, *mode),
             Self::Snapshot(view) => snapshot::truth(cx, view),
-            Self::Console => console::truth(cx),
+            Self::Console { .. } => console::truth(cx),
         }
     }
 }

@@ -11,14 +11,14 @@
 //! quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error follows
 //! the text that it prints to standard output. Without `?`, the exit code is 0. In the output, `...` matches
 //! any text of a line, and alone on a line any lines. Each fence has a registry of its own, which is empty at
-//! first.
+//! first; a fence `console continued` has the registry that the fence of commands before it leaves.
 
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::spec::document::Malformed;
-use crate::spec::kinds::Context;
+use crate::spec::kinds::{Context, Kind};
 use crate::spec::pattern::lines_match;
 
 /// A command as written.
@@ -36,6 +36,11 @@ pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
     let registry = tempfile::tempdir();
     let registry =
         registry.map_err(|error| cx.malformed(0, format!("there is no temporary folder: {error}")))?;
+    for fence in before(cx)? {
+        for Session { line, command, .. } in sessions(&fence)? {
+            run(&fence, line, command, registry.path())?;
+        }
+    }
     for session in sessions(cx)? {
         let Session { line, command, output, exit } = &session;
         let (printed, code) = run(cx, *line, command, registry.path())?;
@@ -51,6 +56,22 @@ pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
         }
     }
     Ok(text)
+}
+
+/// The fences whose commands a fence continues, in their order.
+fn before<'a>(cx: &Context<'a>) -> Result<Vec<Context<'a>>, Malformed> {
+    let mut found = Vec::new();
+    let mut is_continued = matches!(cx.fence().kind, Kind::Console { continued: true });
+    let mut earlier = (0..cx.index).rev().map(|index| Context { index, ..*cx });
+    while is_continued {
+        let Some(fence) = earlier.find(|fence| matches!(fence.fence().kind, Kind::Console { .. })) else {
+            return Err(cx.malformed(0, "there are no commands to continue"));
+        };
+        is_continued = matches!(fence.fence().kind, Kind::Console { continued: true });
+        found.push(fence);
+    }
+    found.reverse();
+    Ok(found)
 }
 
 fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {

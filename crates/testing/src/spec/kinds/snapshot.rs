@@ -61,7 +61,7 @@ pub(crate) fn truth(cx: &Context<'_>, view: &View) -> Result<String, Malformed> 
     let mut before = before.take_while(|other| other.section == fence.section);
     let model = before.find_map(|other| match &other.kind {
         Kind::Graph(settings) => Some((other, settings)),
-        Kind::Types | Kind::Tree(_) | Kind::Primitives(_) | Kind::Snapshot(_) | Kind::Console => None,
+        Kind::Types | Kind::Tree(_) | Kind::Primitives(_) | Kind::Snapshot(_) | Kind::Console { .. } => None,
     });
     let Some((model, settings)) = model else {
         return Err(cx.malformed(0, "a snapshot shows the `graph` before it, and its section has none"));
