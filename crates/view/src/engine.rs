@@ -116,7 +116,7 @@ impl Engine {
             Request::Summary {} => Answer::Summary(Box::new(self.summary())),
             Request::Draw(view) => Answer::Picture(self.draw(view)),
             Request::Export(view) => Answer::File(self.export(view)),
-            Request::Details { item } => Answer::Details(self.details(self.subject(item)?)),
+            Request::Details { item } => Answer::Details(Box::new(self.details(self.subject(item)?))),
             Request::Causes { item } => match self.subject(item)? {
                 Subject::Value(value) => Answer::Causes(self.causes(value)),
                 Subject::Mark(mark) => Answer::Causes(self.causes_of_mark(mark)),

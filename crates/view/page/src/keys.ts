@@ -36,7 +36,7 @@ const SEARCHES: readonly (readonly [query: string, text: string])[] = [
   ["layers.0", "part of a name"],
   ["MatMul, op:MatMul", "operator"],
   ["float16", "element type"],
-  ["[*, seq, *]", "shape: `*` is any extent"],
+  ["[*, seq, *]", "shape: * is any extent"],
   ["code:dim-mismatch", "diagnostic code"],
 ];
 

@@ -48,6 +48,7 @@ def halved():
         if tensor.data_type == onnx.TensorProto.FLOAT:
             values = onnx.numpy_helper.to_array(tensor).astype(numpy.float16)
             tensor.CopyFrom(onnx.numpy_helper.from_array(values, tensor.name))
+    del new.graph.value_info[:]
     last = new.graph.output[0]
     new.graph.node.append(onnx.helper.make_node("Cast", [last.name], ["widened"], name="widen", to=onnx.TensorProto.FLOAT))
     last.name = "widened"

@@ -27,7 +27,7 @@ pub enum Answer {
     /// A picture as a file.
     File(File),
     /// Facts about an item.
-    Details(Details),
+    Details(Box<Details>),
     /// A chain of causes.
     Causes(Causes),
     /// Expanded groups that make an item visible.
