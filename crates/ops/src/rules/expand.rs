@@ -184,7 +184,7 @@ mod tests {
             format!("g (float[N, 3] x) => (y) <int64[{count}] r = {{{repeats}}}> {{ y = Tile (x, r) }}")
         };
         assert_eq!(infer_y(13, &tiled("2, 1")), "float[2*N, 3]");
-        assert_eq!(error(13, &tiled("2")), "tile.repeats: input 1 has 1 items, but the input has 2 axes");
+        assert_eq!(error(13, &tiled("2")), "tile.repeats: input 1 has 1 item, but the input has 2 axes");
         assert_eq!(error(13, &tiled("2, -1")), "tile.repeats: input 1 has a negative number of repeats");
         assert_eq!(
             error(13, &tiled("1, 9223372036854775807")),

@@ -225,7 +225,7 @@ mod tests {
         let graph = "g (float[N, 7] x, int64[2] s) => (y) { y = CenterCropPad (x, s) }";
         assert_eq!(infer_y(18, graph), "float[?, ?]");
         let graph = "g (float[N, 7] x) => (y) <int64[1] s = {10}> { y = CenterCropPad (x, s) }";
-        assert_eq!(error(18, graph), "centercroppad.shape: input 1 has 1 items, for 2 axes");
+        assert_eq!(error(18, graph), "centercroppad.shape: input 1 has 1 item, for 2 axes");
     }
 
     #[test]

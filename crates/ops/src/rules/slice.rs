@@ -426,6 +426,6 @@ mod tests {
     fn lists_of_different_lengths_are_an_error() {
         let graph =
             "g (float[4, 4] x) => (y) <int64[2] s = {0, 0}, int64[1] e = {2}> { y = Slice (x, s, e) }";
-        assert_eq!(error(13, graph), "slice.range: input 2 has 1 items, but starts has 2");
+        assert_eq!(error(13, graph), "slice.range: input 2 has 1 item, but starts has 2");
     }
 }

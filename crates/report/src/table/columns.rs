@@ -140,7 +140,11 @@ impl Columns {
             text.push_str(line.trim_end());
         } else {
             let aligned = format!("{indent}{:names$}{}", "", rest.trim_end());
-            let second = if fits(&aligned) { aligned } else { format!("{indent}{GAP}{GAP}{ty}{GAP}{note}") };
+            let second = if names >= GAP.len() && fits(&aligned) {
+                aligned
+            } else {
+                format!("{indent}{GAP}{GAP}{ty}{GAP}{note}")
+            };
             text.push_str(&format!("{indent}{name}\n{}", second.trim_end()));
         }
         text.push('\n');
