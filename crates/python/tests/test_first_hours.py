@@ -11,6 +11,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -78,12 +79,15 @@ class Clone:
         codes: dict[str, int] | None = None,
         instead: dict[str, str] | None = None,
         not_run: tuple[str, ...] = (),
+        section: str = "",
     ) -> None:
-        """Runs the blocks of a document. `codes` has the exit codes of commands that the document does not give, `instead` what stands
+        """Runs the blocks of a document, or of one section. `codes` has the exit codes of commands that the document does not give, `instead` what stands
         for a text of the document, `not_run` a text of each block that needs what is not here. Each of them must be used.
         """
         codes, instead, unused = dict(codes or {}), instead or {}, {*(codes or {}), *(instead or {}), *not_run}
         text = (self.root / document).read_text(encoding="utf-8")
+        if section:
+            text = text.split(f"\n## {section}\n")[1].split("\n## ")[0]
         printed: str | None = None
         ran = 0
         for block in BLOCK.finditer(text):
@@ -106,7 +110,7 @@ class Clone:
                 for line in (line for line in code.splitlines() if line.strip() and line not in INSTALLED):
                     unused.discard(line)
                     if line.startswith("export "):
-                        name, value = line.removeprefix("export ").split("=", 1)
+                        name, value = shlex.split(line, comments=True)[1].split("=", 1)
                         self.environment[name] = value
                     else:
                         self.run(Step(line, code=codes.get(line, 0)), where)
@@ -240,7 +244,7 @@ def test_a_registry_of_interfaces(clone: Clone) -> None:
     clone.run(Step("typeloom check spec/models/scorer3.onnx --against ranking/scorer@production > /dev/null", code=1), "a candidate")
     clone.provide(model="models/decoder.onnx")
     clone.provide(candidate="models/decoder.onnx")
-    clone.follow("docs/registry.md", instead={"s3://models/registry                              # or a folder": registry})
+    clone.follow("docs/registry.md", section="In short", instead={"s3://models/registry": registry})
     clone.run(Step("typeloom registry verify"), "after the pushes")
 
 
