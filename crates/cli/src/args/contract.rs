@@ -46,8 +46,8 @@ impl ValueEnum for As {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let Self::Contract(format) = self else {
-            let help = "The header of typeloom's C interface, with the type tree and the ports of the program; without FILE, \
-                        of no program (see docs/c-abi.md)";
+            let help = "The header of typeloom's C library, with the type tree and the ports of the program; without FILE, \
+                        of no program (see docs/c-abi.md); `c-header` needs no library";
             return Some(PossibleValue::new("c-abi").help(help));
         };
         let help = match format {
@@ -56,7 +56,9 @@ impl ValueEnum for As {
             Format::Mlflow => "A model signature of MLflow",
             Format::JsonSchema => "JSON Schema of requests and responses with nested arrays",
             Format::OpenApi => "An OpenAPI document with the inference path of the Open Inference Protocol",
-            Format::CHeader => "A header in C99 and C++ with structures, without typeloom's C interface",
+            Format::CHeader => {
+                "A header in C99 and C++ with a structure for each input and output; `c-abi` is for typeloom's C library"
+            }
             Format::Rust => "A Rust module with structures and a trait",
             Format::Python => "A Python module with dataclasses of NumPy arrays",
         };
