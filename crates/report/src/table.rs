@@ -10,7 +10,6 @@
 //!   scores  float[batch, 4]  Add
 //! ```
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use typeloom_dim::Condition;
@@ -22,82 +21,17 @@ use typeloom_solver::solution::{Equation, EquationSource};
 
 use crate::selection::Selection;
 
-/// Maximum width of a column, in characters; wider entries are not aligned.
-const MAX_WIDTH: usize = 48;
+mod columns;
 
-/// Minimum width to which a column is shortened, in characters.
-const MIN_WIDTH: usize = 8;
-
-/// Character for the part of a text that is left out.
-const ELLIPSIS: char = '\u{2026}';
-
-/// The name, type and note of a value.
-pub(crate) type Row = [String; 3];
-
-/// Adds rows under their titles, with names and types aligned. If a width is given, long texts are shortened,
-/// so that lines have at most this width.
-pub(crate) fn push_sections(
-    text: &mut String,
-    indent: &str,
-    sections: &[(&str, Vec<Row>)],
-    width: Option<usize>,
-) {
-    let longest = |column: usize, max: usize| {
-        let all = sections.iter().flat_map(|(_, rows)| rows);
-        all.map(|row| row[column].chars().count()).filter(|width| *width <= max).max().unwrap_or(0)
-    };
-    // Widths of formats have 16 bits.
-    let fitted = width.map(|width| width.min(u16::MAX.into())).map(|width| {
-        let all = [longest(0, usize::MAX), longest(1, usize::MAX), longest(2, usize::MAX)];
-        // The indents and two gaps of two characters.
-        fit(all, width.saturating_sub(indent.len() + 6))
-    });
-    let (names, types) =
-        fitted.map_or((longest(0, MAX_WIDTH), longest(1, MAX_WIDTH)), |[it, ty, _]| (it, ty));
-    for (title, rows) in sections {
-        text.push_str(&format!("{indent}{title}\n"));
-        for row in rows {
-            let cell = |column: usize| match fitted {
-                Some(widths) => shorten(&row[column], widths[column]),
-                None => Cow::Borrowed(row[column].as_str()),
-            };
-            let line = format!("{indent}  {:names$}  {:types$}  {}", cell(0), cell(1), cell(2));
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-    }
-}
-
-/// Reduces the widest columns until all fit, but none below [`MIN_WIDTH`].
-fn fit(widths: [usize; 3], available: usize) -> [usize; 3] {
-    let mut widths = widths.map(|width| width.min(available.max(MIN_WIDTH)));
-    while widths.iter().sum::<usize>() > available
-        && let Some(widest) = widths.iter_mut().max()
-        && *widest > MIN_WIDTH
-    {
-        *widest -= 1;
-    }
-    widths
-}
-
-/// The text with its middle left out if it is longer than `width` characters.
-fn shorten(text: &str, width: usize) -> Cow<'_, str> {
-    let length = text.chars().count();
-    if length <= width {
-        return Cow::Borrowed(text);
-    }
-    let kept = width.saturating_sub(1);
-    let start = text.chars().take(kept.div_ceil(2));
-    Cow::Owned(start.chain([ELLIPSIS]).chain(text.chars().skip(length - kept / 2)).collect())
-}
+pub(crate) use columns::{Row, push_sections};
 
 /// Options for a table.
 #[derive(Clone, Copy, Debug)]
 pub struct TableOptions<'s> {
     /// The values to show. Undecided equations are shown if these are all.
     pub selection: &'s Selection,
-    /// The maximum width of a line of a value, in characters. Long names and types are shortened in the
-    /// middle.
+    /// The columns that the lines of values should have. If they are longer, names of the same scopes have a
+    /// heading, and long rows take two lines. Without it, every line has a whole name.
     pub width: Option<usize>,
 }
 
@@ -232,25 +166,4 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
             escape(&text).into_owned()
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_middle_of_a_long_text_is_left_out() {
-        assert_eq!(shorten("/layers.0/attention/MatMul", 11), "/laye\u{2026}atMul");
-        assert_eq!(shorten("abc", 3), "abc");
-        assert_eq!(shorten("äöüß", 3), "ä\u{2026}ß");
-        assert_eq!([shorten("abc", 1), shorten("abc", 2)], ["\u{2026}", "a\u{2026}"]);
-    }
-
-    #[test]
-    fn the_widest_columns_are_reduced_first() {
-        assert_eq!(fit([10, 20, 5], 40), [10, 20, 5]);
-        assert_eq!(fit([10, 40, 5], 40), [10, 25, 5]);
-        assert_eq!(fit([100, 100, 5], 45), [20, 20, 5]);
-        assert_eq!(fit([usize::MAX, 100, 5], 3), [MIN_WIDTH, MIN_WIDTH, 5]);
-    }
 }

@@ -33,8 +33,9 @@ pub(crate) struct InferArgs {
     /// How to show types
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: InferFormat,
-    /// Shorten names and types so that the table has at most this many columns; 0: never (default: the
-    /// columns of the terminal, or COLUMNS; without a terminal, never)
+    /// Fit the table into this many columns: names that begin with the same scopes are printed under a
+    /// heading with these scopes, and long rows take two lines. 0: one line with the whole name for each
+    /// value (default: the columns of the terminal, or COLUMNS; without a terminal, 0)
     #[arg(long, value_name = "NUMBER")]
     pub(crate) width: Option<usize>,
     /// When to use colours
