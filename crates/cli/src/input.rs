@@ -5,13 +5,19 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "cloud")]
+use std::sync::OnceLock;
 
 use anyhow::{Context as _, anyhow, bail};
 use typeloom_project::check::SideFiles;
 use typeloom_project::error::Error;
 use typeloom_project::file::{self, File};
+#[cfg(feature = "cloud")]
+use typeloom_project::parts::io::stores::is_remote;
 use typeloom_project::parts::onnx::external::locations;
 use typeloom_project::parts::onnx::view::ModelView;
+#[cfg(feature = "cloud")]
+use typeloom_project::parts::settings::paths::Search;
 use typeloom_project::parts::solver::diagnostic::text::suggestion;
 use typeloom_project::parts::solver::model::Seed;
 use typeloom_project::parts::types::lattice::Lattice;
@@ -43,16 +49,57 @@ pub(crate) fn source(argument: &str) -> Source {
     Source::at(path)
 }
 
-/// The error of an address where a file is expected; `None` for a path.
+/// Whether an argument is the address of one model in an object store that this build reads.
+#[cfg(feature = "cloud")]
+pub(crate) fn is_object(argument: &str) -> bool {
+    let is_one = !argument.ends_with('/') && !Search::is_glob(argument);
+    is_one && is_remote(argument) && !Path::new(argument).exists()
+}
+
+#[cfg(not(feature = "cloud"))]
+pub(crate) fn is_object(_: &str) -> bool {
+    false
+}
+
+/// The largest object that is read. A message of protobuf is smaller than 2 GiB.
+#[cfg(feature = "cloud")]
+const MAX_OBJECT: u64 = 1 << 31;
+
+/// The model at an address, whole, with the credentials and options of the environment.
+#[cfg(feature = "cloud")]
+fn read_object(address: &str) -> anyhow::Result<File> {
+    use typeloom_project::parts::io::files::Bytes;
+    use typeloom_project::parts::io::stores::{Missing, Stores};
+
+    static STORES: OnceLock<Result<Stores, String>> = OnceLock::new();
+
+    let stores = STORES.get_or_init(|| Stores::new(Vec::new()).map_err(|error| error.to_string()));
+    let stores = stores.as_ref().map_err(|error| anyhow!("{error}"))?;
+    let object = stores.folder(address, Missing::Refuse)?.read("", MAX_OBJECT)?;
+    let object = object.with_context(|| format!("cannot read `{address}`: there is no such object"))?;
+    let path = PathBuf::from(address);
+    Ok(File::new(Source::at(path.clone()).name.clone(), Some(path), Bytes::Read(object)))
+}
+
+#[cfg(not(feature = "cloud"))]
+fn read_object(address: &str) -> anyhow::Result<File> {
+    Err(remote(address).unwrap_or_else(|| anyhow!("cannot read `{address}`")))
+}
+
+/// The error of an address where a file is expected; `None` for a path, and for an address that is read.
 pub(crate) fn remote(argument: &str) -> Option<anyhow::Error> {
     let (scheme, _) = argument.split_once("://")?;
-    if Path::new(argument).exists() {
+    if Path::new(argument).exists() || is_object(argument) {
         return None;
     }
     let advice = match scheme {
-        "s3" | "s3a" | "gs" | "az" | "abfs" | "abfss" => format!(
-            "the Python package reads models in object stores, as a published wheel or built with the feature `cloud`: \
+        "s3" | "s3a" | "gs" | "az" | "abfs" | "abfss" if cfg!(feature = "cloud") => format!(
+            "this command reads one object, and the Python package reads folders and globs of object stores: \
              `typeloom.fleet.check(\"{argument}\")`"
+        ),
+        "s3" | "s3a" | "gs" | "az" | "abfs" | "abfss" => format!(
+            "builds with the feature `cloud` read models in object stores, as the archives of a release do, and so do wheels of \
+             the Python package: `typeloom.fleet.check(\"{argument}\")`"
         ),
         "file" => "use the path without `file://`".to_owned(),
         _ => "download the model, and use the path of the file".to_owned(),
@@ -107,6 +154,9 @@ impl Source {
     /// The model, or the problem of a text that is not one.
     pub(crate) fn read(&self) -> anyhow::Result<File> {
         if let Some(path) = self.path() {
+            if let Some(address) = path.to_str().filter(|path| is_object(path)) {
+                return read_object(address);
+            }
             reads::record(path, Use::Model);
         }
         self.0.read().map_err(|error| match (&error, self.path()) {
@@ -131,8 +181,12 @@ impl Source {
         Ok(self.path().is_some() && self.read()?.is_text())
     }
 
-    /// Does work that looks for the files with tensors of the model, which are recorded.
+    /// Does work that looks for the files with tensors of the model, which are recorded. Those next to an
+    /// object of a store are not looked up.
     pub(crate) fn with_side_files<R>(&self, work: impl FnOnce(SideFiles<'_>) -> R) -> R {
+        if self.path().and_then(Path::to_str).is_some_and(is_object) {
+            return work(SideFiles::Unchecked);
+        }
         work(SideFiles::By(&mut |location| {
             self.record_side_file(location);
             typeloom_project::parts::io::files::size(self.folder(), location)

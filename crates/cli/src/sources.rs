@@ -6,6 +6,7 @@
 //! | a file | the file, with any name |
 //! | none | as the current folder |
 //! | a folder | the models in it and in the folders in it, in the order of names, without ignored ones |
+//! | an address of an object store | one model, in builds with the feature `cloud` |
 //! | a glob | the models that match it, and those in folders that match it; if it has an extension, all files that match it |
 //! | `@list` | those of the arguments in a file, one a line |
 //!
@@ -171,6 +172,10 @@ impl Finder<'_> {
         }
         if let Some(error) = input::remote(argument) {
             return Err(error);
+        }
+        if input::is_object(argument) {
+            self.sources.items.push(Item::Named(argument.into()));
+            return Ok(());
         }
         let path = Path::new(argument);
         let (found, excluded) = (self.sources.items.len(), self.excluded);

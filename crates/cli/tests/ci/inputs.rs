@@ -131,8 +131,9 @@ fn a_missing_file_and_an_address_have_advice() {
         (&["check", "models/d.onnx"][..], "did you mean `models/c.onnx`?"),
         (&["infer", "models/v1/d"], "did you mean `models/v1/d.onnx`?"),
         (&["describe", "a.onx"], "did you mean `a.onnx` or `b.onnx`?"),
-        (&["check", "s3://bucket/m.onnx"], "`typeloom.fleet.check(\"s3://bucket/m.onnx\")`"),
-        (&["check", "s3://bucket/*.onnx"], "the Python package reads models in object stores"),
+        (&["check", "s3://bucket/*.onnx"], "`typeloom.fleet.check(\"s3://bucket/*.onnx\")`"),
+        #[cfg(not(feature = "cloud"))]
+        (&["check", "s3://bucket/m.onnx"], "builds with the feature `cloud` read models in object stores"),
         (&["view", "https://example.com/m.onnx"], "download the model"),
         (&["check", "file:///m.onnx"], "use the path"),
     ] {
@@ -140,6 +141,58 @@ fn a_missing_file_and_an_address_have_advice() {
         assert!(run.code == 2 && run.err.contains(advice), "{arguments:?}: {run:?}");
     }
     assert!(!folder.run(&["check", "nothing-like-it"]).err.contains("did you mean"));
+}
+
+/// Starts a store that has one object for any address but those of `missing.onnx`; returns its URL.
+#[cfg(feature = "cloud")]
+fn store(object: Vec<u8>) -> String {
+    use std::io::{BufRead as _, BufReader, Write as _};
+
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("it is bound"));
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let stream = stream.expect("a connection");
+            let lines = BufReader::new(&stream).lines().map_while(Result::ok);
+            let head: Vec<String> = lines.take_while(|line| !line.is_empty()).collect();
+            let is_missing = head.first().is_none_or(|line| line.contains("missing.onnx"));
+            let (status, body) =
+                if is_missing { ("404 Not Found", &[][..]) } else { ("200 OK", &object[..]) };
+            let head = format!(
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\nETag: \"1\"\r\n\
+                 Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT\r\n\r\n",
+                body.len()
+            );
+            (&stream).write_all(&[head.as_bytes(), body].concat()).expect("the client waits");
+        }
+    });
+    url
+}
+
+#[test]
+#[cfg(feature = "cloud")]
+fn a_model_in_an_object_store_is_read_whole() {
+    let folder = tree("objects");
+    let url = store(std::fs::read(folder.0.join("a.onnx")).expect("the model is there"));
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_typeloom"))
+            .args(arguments)
+            .current_dir(&folder.0)
+            .envs([("AWS_ENDPOINT", &*url), ("AWS_REGION", "us-east-1"), ("AWS_ALLOW_HTTP", "true")])
+            .env("AWS_SKIP_SIGNATURE", "true")
+            .output()
+            .expect("the command starts");
+        (
+            output.status.code(),
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()),
+        )
+    };
+    let (code, [out, err]) = run(&["check", "s3://models/a.onnx"]);
+    assert!(code == Some(0) && out.contains("s3://models/a.onnx: ok"), "{out}{err}");
+    let (code, [out, err]) = run(&["infer", "s3://models/a.onnx", "y"]);
+    assert!(code == Some(0) && out.contains("float[N, 4]"), "{out}{err}");
+    let (code, [out, err]) = run(&["check", "s3://models/missing.onnx"]);
+    assert!(code == Some(2) && err.contains("there is no such object"), "{out}{err}");
 }
 
 #[test]
