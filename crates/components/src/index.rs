@@ -37,6 +37,7 @@ use typeloom_contracts::index::Index;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use crate::dense::{Dense, Floats, NotFloats, shown};
 
@@ -69,7 +70,7 @@ pub enum IndexError<E: Error + 'static> {
     #[error("a vector has one axis, but this tensor has shape {}", shown(.shape))]
     NotAVector { shape: Vec<usize> },
     /// The vector has another length than the stored vectors.
-    #[error("the vectors of the index have {expected} elements, but this vector has {found}")]
+    #[error("the vectors of the index have {}, but this vector has {found}", counted(*expected, "element"))]
     Length { expected: usize, found: usize },
     /// The vector has another element type than the stored vectors.
     #[error("the vectors of the index are {expected}, but this vector is {found}")]

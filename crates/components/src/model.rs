@@ -24,6 +24,7 @@ use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::value_type::{Dim, ValueType};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};
 
@@ -75,7 +76,7 @@ pub enum ModelError {
     #[error("{length} elements do not fill the shape {wanted}")]
     Elements { length: usize, wanted: String },
     /// A parameter tensor or delta has the wrong length.
-    #[error("the model has {expected} parameters, but {found} were passed")]
+    #[error("the model has {}, but {found} were passed", counted(*expected, "parameter"))]
     ParameterCount { expected: usize, found: usize },
     /// A parameter tensor or delta has the wrong element type.
     #[error("the parameters of the model are {expected}, but {found} was passed")]

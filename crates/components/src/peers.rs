@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_tensor::peer::PeerId;
+use typeloom_types::plural::counted;
 
 use crate::seeded::Seeded;
 
@@ -53,7 +54,7 @@ pub enum Preference {
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum PeersError {
     /// More peers were requested than are known.
-    #[error("{wanted} peers were requested, but {known} are known")]
+    #[error("a request for {}, of which {known} are known", counted(*wanted, "peer"))]
     TooFew { wanted: usize, known: usize },
     /// The score is NaN and cannot be compared.
     #[error("a peer cannot have the score {score}")]

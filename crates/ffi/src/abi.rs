@@ -23,6 +23,7 @@ use typeloom::run::values::{LeafDatum, Scalar};
 use typeloom::run::wire::{Multiaddress, WireReqId};
 use typeloom::types::{AnyTensor, Dtype, Lattice};
 use typeloom_project::file::File;
+use typeloom_project::parts::types::plural::counted;
 
 use crate::layout::{Bytes, Fields, Limits, List, Port, Tensor, Value};
 use crate::program::{Program, file, port};
@@ -178,8 +179,9 @@ pub unsafe extern "C" fn typeloom_run(
     guard(|| unsafe {
         let program = registry::program(program)?;
         if count != program.inputs.len() {
-            let text =
-                format!("the program has {} inputs, and {count} values are given", program.inputs.len());
+            let verb = if count == 1 { "is" } else { "are" };
+            let [inputs, values] = [counted(program.inputs.len(), "input"), counted(count, "value")];
+            let text = format!("the program has {inputs}, and {values} {verb} given");
             return Err(Error::new(Status::BadArgument, text));
         }
         let limits = if limits.is_null() { None } else { Some(read(limits, "limits")?) };
@@ -266,7 +268,7 @@ unsafe fn slice<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'
     if count.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX.unsigned_abs()) {
         return Err(Error::new(
             Status::BadArgument,
-            format!("`{what}` has {count} elements, more than memory can hold"),
+            format!("`{what}` has {}, more than memory can hold", counted(count, "element")),
         ));
     }
     // SAFETY: the pointer is not null and is aligned, the size is at most `isize::MAX`, and the elements are readable
@@ -346,7 +348,7 @@ unsafe fn tensor(pointer: *const Tensor, dtype: Dtype) -> Result<AnyTensor> {
     unsafe {
         let tensor = read(pointer, "value")?;
         if tensor.rank > MAX_RANK {
-            let text = format!("a tensor of {} axes; the maximum is {MAX_RANK}", tensor.rank);
+            let text = format!("a tensor of {}; the maximum is {MAX_RANK}", counted(tensor.rank, "axis"));
             return Err(Error::new(Status::BadValue, text));
         }
         let dims = slice(tensor.dims, tensor.rank as usize, "dims")?;

@@ -33,6 +33,7 @@ use typeloom_onnx::splice::SpliceError;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::model::CheckError;
+use typeloom_types::plural::counted;
 
 /// Reason why two models are not linked.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -329,7 +330,7 @@ impl fmt::Display for Conflict {
                 write!(f, "`{y}` and `{x}` have different element types: {} and {}", output.ty, input.ty)
             }
             ConflictKind::Rank { ranks: [given, needed] } => {
-                write!(f, "`{y}` has {given} axes, but `{x}` needs {needed}")
+                write!(f, "`{y}` has {}, but `{x}` needs {needed}", counted(*given, "axis"))
             }
             ConflictKind::Extent { axis, extents: [given, needed], bound } => {
                 write!(

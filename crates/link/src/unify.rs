@@ -31,6 +31,7 @@ use typeloom_interface::{Interface, Parameter};
 use typeloom_rewrite::coerce::keeps_values;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::solution::{TensorType, Type};
+use typeloom_types::plural::counted;
 
 use crate::error::{BoundSymbol, Conflict, ConflictKind, PossibleCast};
 use crate::map::Joint;
@@ -289,8 +290,11 @@ impl<'s, 'a> Unifier<'s, 'a> {
         match (&given.shape, &needed.shape) {
             (_, None) => {}
             (None, Some(shape)) => {
-                let claim =
-                    format!("`{}` has {} axes", self.joints[connection].connection.output, shape.len());
+                let claim = format!(
+                    "`{}` has {}",
+                    self.joints[connection].connection.output,
+                    counted(shape.len(), "axis")
+                );
                 self.conflict(connection, ConflictKind::Unproven { claim });
             }
             (Some(a), Some(b)) if a.len() != b.len() => {

@@ -154,7 +154,8 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { subject, mode, ports: _, entry: _, compared, violated, versions, nearest } = self;
         if self.is_compatible() {
-            return write!(f, "`{subject}`: compatible ({mode}) with {compared} versions");
+            let noun = if *compared == 1 { "version" } else { "versions" };
+            return write!(f, "`{subject}`: compatible ({mode}) with {compared} {noun}");
         }
         write!(f, "`{subject}` has mode {mode}, which the new version violates")?;
         for Compared { version, outcome } in versions {
@@ -171,10 +172,12 @@ impl fmt::Display for Verdict {
         }
         let listed = versions.len() as u64;
         if *violated > listed {
-            write!(f, "\n  and {} other versions", violated - listed)?;
+            let others = violated - listed;
+            write!(f, "\n  and {others} other version{}", if others == 1 { "" } else { "s" })?;
         }
         match nearest {
             Nearest::Version(version) => write!(f, "\n  the nearest compatible version is {version}"),
+            Nearest::NoneOf(1) => f.write_str("\n  the latest version is not compatible"),
             Nearest::NoneOf(searched) => {
                 write!(f, "\n  none of the latest {searched} versions is compatible")
             }

@@ -109,7 +109,7 @@ fn changes(loss: &TensorLoss) -> String {
         .map(|LossOfKind { kind, count, from, to }| format!("{count} {} ({from} becomes {to})", kind.name()));
     let kinds: Vec<String> = kinds.collect();
     let verb = if loss.changed() == 1 { "changes" } else { "change" };
-    format!("{} of {} elements {verb}: {}", loss.changed(), loss.elements, kinds.join(", "))
+    format!("{} of {} {verb}: {}", loss.changed(), count_of(loss.elements, "element"), kinds.join(", "))
 }
 
 /// The number of changes of each kind, as text.

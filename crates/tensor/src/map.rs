@@ -5,6 +5,7 @@
 
 use crate::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 /// A map from keys to tensors.
 ///
@@ -24,7 +25,7 @@ pub enum MapError {
     Keys(String),
     #[error("the keys of a map are in ascending order, and each occurs once")]
     Order,
-    #[error("a map of {keys} keys has no values of shape {shape:?}")]
+    #[error("a map of {} has no values of shape {shape:?}", counted(*keys, "key"))]
     Values { keys: usize, shape: Vec<usize> },
 }
 

@@ -10,6 +10,7 @@
 //! | [`shape`] | axes and broadcasting of known extents |
 //! | [`relation`] | constraints between the ports of one operator, and the context of custom ones |
 //! | [`suggest`] | names similar to a misspelt one |
+//! | [`plural`] | numbers with their nouns, for messages |
 //! | [`op`] | operators declared as constants, and the thirty tensor primitives |
 //!
 //! **Invariant:** this crate does not infer types. It defines types and their relations; the solver applies
@@ -22,6 +23,7 @@ pub mod dtype;
 pub mod element;
 pub mod lattice;
 pub mod op;
+pub mod plural;
 pub mod relation;
 pub mod shape;
 pub mod storage;

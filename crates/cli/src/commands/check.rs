@@ -23,6 +23,7 @@ use typeloom_project::parts::onnx::text::escape;
 use typeloom_project::parts::report::list::{Checked, Content, FileReport, ListedFiles, Statistics};
 use typeloom_project::parts::settings::effective::{Settings, Sourced};
 use typeloom_project::parts::solver::diagnostic::Safety;
+use typeloom_project::parts::types::plural::counted;
 use typeloom_project::plan::Plan;
 use typeloom_project::settings::Resolver;
 
@@ -295,7 +296,8 @@ impl Run {
         let checked = self.reports.totals.files;
         self.reports.interrupt(files.saturating_sub(checked))?;
         note(&format!(
-            "interrupted after {checked} of {files} files; no report file and no baseline is written"
+            "interrupted after {checked} of {}; no report file and no baseline is written",
+            counted(files, "file")
         ));
         Ok(Outcome::Interrupted)
     }

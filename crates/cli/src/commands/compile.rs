@@ -8,6 +8,7 @@ use typeloom::module::passes::{Pass, Unit};
 use typeloom::module::{BuildError, Coercion, Compiler};
 use typeloom_project::parts::onnx::prost::Message as _;
 use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::types::plural::counted;
 
 use crate::args::{CastPolicy, CompileArgs, SolveArgs};
 use crate::exit::Outcome;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         let file = artifact.to_bytes().with_context(|| format!("cannot compile `{}`", source.name))?;
         target.write(&file)?;
         let passes = artifact.report.passes.iter().filter(|pass| *pass != KEEP);
-        target.announce(&source, &format!("{} passes", passes.count()))?;
+        target.announce(&source, &counted(passes.count(), "pass"))?;
     }
     if let Some(page) = &view {
         let model = kept.0.borrow_mut().take().unwrap_or_default();

@@ -9,6 +9,7 @@ use typeloom_project::file::File;
 use typeloom_project::parts::report;
 use typeloom_project::parts::rewrite::coerce::{Policy, Preferences, Repair, RepairError};
 use typeloom_project::parts::solver::diagnostic::{Code, Diagnostic, Safety};
+use typeloom_project::parts::types::plural::counted;
 use typeloom_project::plan::Plan;
 
 use crate::args::{FixArgs, TextFormat};
@@ -112,15 +113,16 @@ fn incomplete(
     let Some((repaired, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
         return refuse(args, source, repair, &before, reason(repair, &before));
     };
-    let (left_over, all) = (errors(&left), errors(&before));
+    let left_over = errors(&left);
+    let all = counted(errors(&before), "error");
     if !args.partial {
-        let why = format!("{left_over} of {all} errors would remain; `--partial` repairs the others");
+        let why = format!("{left_over} of {all} would remain; `--partial` repairs the others");
         return refuse(args, source, repair, &before, &why);
     }
     if let Some(target) = target {
         target.write(repaired.model())?;
     }
-    announce(args, source, target, repair, &left, &format!("; {left_over} of {all} errors remain"))?;
+    announce(args, source, target, repair, &left, &format!("; {left_over} of {all} remain"))?;
     show(args, source, [file, repaired], [target, view])?;
     Ok(Outcome::Problems)
 }

@@ -29,6 +29,7 @@ use std::marker::PhantomData;
 use typeloom_contracts::codec::Codec;
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
+use typeloom_types::plural::counted;
 
 use super::message::{MessageError, Reader, begin};
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, greatest, tensor_of};
@@ -51,7 +52,7 @@ pub enum Int8Error {
     #[error("a tensor of rank {rank} has no axis {axis}")]
     NoAxis { axis: usize, rank: usize },
     /// The ranges were learned from tensors with another extent along the axis.
-    #[error("ranges were learned for {learned} entries, but the tensor has {found}")]
+    #[error("ranges were learned for {}, but the tensor has {found}", counted(*learned, "entry"))]
     Entries { learned: usize, found: usize },
     /// The samples contain no elements.
     #[error("the samples contain no elements to learn a range from")]

@@ -4,6 +4,7 @@ use csv::{ErrorKind, ReaderBuilder, StringRecord};
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use crate::dense::{FloatsError, NotFloats, tensor_of};
 
@@ -50,7 +51,7 @@ pub enum Columns {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CsvError {
     /// A line has more or fewer fields than the first line.
-    #[error("line {line} has {found} fields, but the lines before it have {expected}")]
+    #[error("line {line} has {}, but the lines before it have {expected}", counted(*found, "field"))]
     Ragged {
         /// One-based line number.
         line: u64,
@@ -86,7 +87,7 @@ pub enum CsvError {
         name: String,
     },
     /// The line has no column at this position.
-    #[error("there is no column {position}: each line has {found} fields")]
+    #[error("there is no column {position}: each line has {}", counted(*found, "field"))]
     NoPosition {
         /// Zero-based position.
         position: usize,

@@ -10,6 +10,7 @@
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -65,7 +66,7 @@ pub enum NpyError {
     #[error("the shape is not a tuple of numbers")]
     Shape,
     /// The array has more axes than arrays of NumPy.
-    #[error("the array has {rank} axes, more than {MAX_RANK}")]
+    #[error("the array has {}, more than {MAX_RANK}", counted(*rank, "axis"))]
     Rank {
         /// Number of axes.
         rank: usize,

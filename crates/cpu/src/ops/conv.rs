@@ -2,6 +2,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::filter::{Filter, Finishing, check_rank, groups, kernel_shape};
 use super::sliding::Windows;
@@ -30,7 +31,7 @@ pub(super) fn convolve(
 ) -> Result<AnyTensor, KernelErrorKind> {
     let filter = Filter::of(call.attributes, w)?;
     if bias.is_some_and(|bias| bias.len() != w.shape()[0]) {
-        return invalid(format!("the bias does not have {} elements", w.shape()[0]));
+        return invalid(format!("the bias does not have {}", counted(w.shape()[0], "element")));
     }
     filter.apply(call, x, &Finishing { offset: bias, ..Finishing::NONE })
 }

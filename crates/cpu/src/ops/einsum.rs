@@ -5,6 +5,7 @@
 //! later.
 
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_types::plural::counted;
 
 use super::layout::permute;
 use super::matmul::multiply;
@@ -40,7 +41,11 @@ fn einsum(call: &mut Call<'_>) -> Outcome {
     };
     let operands: Vec<&str> = left.split(',').collect();
     if operands.len() != tensors.len() {
-        return invalid(format!("the equation has {} terms for {} inputs", operands.len(), tensors.len()));
+        return invalid(format!(
+            "the equation has {} for {}",
+            counted(operands.len(), "term"),
+            counted(tensors.len(), "input")
+        ));
     }
     let mut labels = Vec::new();
     for (term, tensor) in operands.iter().zip(&tensors) {
@@ -120,7 +125,9 @@ fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, KernelErrorK
         }
     }
     match rank {
-        Some(rank) if labels.len() != rank => invalid(format!("`{term}` does not label {rank} axes")),
+        Some(rank) if labels.len() != rank => {
+            invalid(format!("`{term}` does not label {}", counted(rank, "axis")))
+        }
         Some(_) | None => Ok(labels),
     }
 }

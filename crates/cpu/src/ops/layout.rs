@@ -1,6 +1,7 @@
 //! Operators that reorder elements: transpose, tile, expand and space/depth blocks.
 
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_types::plural::counted;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
@@ -38,7 +39,7 @@ fn transpose(call: &mut Call<'_>) -> Outcome {
         None => (0..x.rank()).rev().collect(),
     };
     if order.len() != x.rank() {
-        return invalid(format!("{order:?} is not a permutation of {} axes", x.rank()));
+        return invalid(format!("{order:?} is not a permutation of {}", counted(x.rank(), "axis")));
     }
     one(permute(x, &order)?)
 }

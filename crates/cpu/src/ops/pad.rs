@@ -1,6 +1,7 @@
 //! Padding and cropping.
 
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_types::plural::counted;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
@@ -34,7 +35,7 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     let Some(pads) = call.integers_or(1, name)? else { return Err(KernelErrorKind::MissingInput(1)) };
     let axes = axes_or_all(call.integers(3)?.as_deref(), x.rank())?;
     if pads.len() != 2 * axes.len() {
-        return invalid(format!("{} pads for {} axes", pads.len(), axes.len()));
+        return invalid(format!("{} for {}", counted(pads.len(), "pad"), counted(axes.len(), "axis")));
     }
     let fill = match call.optional(2)? {
         Some(fill) if fill.len() == 1 => Some(fill.clone().reshape(&[1])?),

@@ -6,6 +6,7 @@
 //! they are used often enough.
 
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_types::plural::counted;
 
 use super::layout::permute;
 use super::{Operator, widened};
@@ -324,8 +325,9 @@ fn sized<'c, T: Real>(
     let Some(tensor) = call.optional(index)? else { return Ok(None) };
     if tensor.len() != length {
         return invalid(format!(
-            "input {index} of shape {:?} does not have {length} elements",
-            tensor.shape()
+            "input {index} of shape {:?} does not have {}",
+            tensor.shape(),
+            counted(length, "element")
         ));
     }
     Ok(Some(tensor.as_slice::<T>()?))

@@ -29,6 +29,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
@@ -231,14 +232,17 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     if coordinates == "tf_crop_and_resize" {
         let roi = to_f64s(call.tensor(1)?)?;
         if roi.len() != 2 * chosen.len() {
-            return invalid(format!("the region {roi:?} does not fit {} axes", chosen.len()));
+            return invalid(format!("the region {roi:?} does not fit {}", counted(chosen.len(), "axis")));
         }
         chosen.iter().enumerate().for_each(|(at, axis)| plan[*axis].roi = (roi[at], roi[at + chosen.len()]));
     }
     match (scales, sizes) {
         (Some(scales), None) => {
             if scales.len() != chosen.len() || scales.iter().any(|scale| *scale <= 0.0 || scale.is_nan()) {
-                return invalid(format!("the scales {scales:?} do not fit {} axes", chosen.len()));
+                return invalid(format!(
+                    "the scales {scales:?} do not fit {}",
+                    counted(chosen.len(), "axis")
+                ));
             }
             for (axis, scale) in chosen.iter().zip(scales) {
                 let axis = &mut plan[*axis];
@@ -251,7 +255,7 @@ fn resize(call: &mut Call<'_>) -> Outcome {
         (None, Some(sizes)) => {
             let sizes = extents(&sizes)?;
             if sizes.len() != chosen.len() {
-                return invalid(format!("the sizes {sizes:?} do not fit {} axes", chosen.len()));
+                return invalid(format!("the sizes {sizes:?} do not fit {}", counted(chosen.len(), "axis")));
             }
             let ratios: Vec<f64> = chosen
                 .iter()

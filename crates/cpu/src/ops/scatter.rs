@@ -2,6 +2,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::gather::{element_offsets, tuple_offset};
 use super::{Operator, native};
@@ -171,7 +172,9 @@ fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
     let batches = cache.shape()[0];
     let starts = match call.integers(2)? {
         Some(starts) if starts.len() == batches => starts,
-        Some(starts) => return invalid(format!("{} indices for {batches} batches", starts.len())),
+        Some(starts) => {
+            return invalid(format!("{} indices for {}", starts.len(), counted(batches, "batch")));
+        }
         None => vec![0; batches],
     };
     let prefix = count(&cache.shape()[1..axis]);

@@ -26,6 +26,8 @@
 //!
 //! **Limit:** numbers in attributes are at most `2^31`, so that sums and products of two fit in an `i64`.
 
+use typeloom_types::plural::counted;
+
 use crate::call::Call;
 use crate::element::{check_extents, check_size};
 use crate::error::{KernelErrorKind, invalid};
@@ -60,7 +62,10 @@ pub(crate) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
     let values = extents(given)?;
     if values.len() != rank || values.iter().any(|value| !(1..1 << 31).contains(value)) {
-        return invalid(format!("`{name}` = {given:?} is not one number above zero for each of {rank} axes"));
+        return invalid(format!(
+            "`{name}` = {given:?} is not one number above zero for each of {}",
+            counted(rank, "axis")
+        ));
     }
     Ok(values)
 }
@@ -69,7 +74,10 @@ pub(crate) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
 pub(crate) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), KernelErrorKind> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
     if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
-        return invalid(format!("`pads` = {pads:?} does not have two numbers for each of {rank} axes"));
+        return invalid(format!(
+            "`pads` = {pads:?} does not have two numbers for each of {}",
+            counted(rank, "axis")
+        ));
     }
     Ok((pads[..rank].to_vec(), pads[rank..].to_vec()))
 }
@@ -79,7 +87,7 @@ impl Windows {
     pub(crate) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, KernelErrorKind> {
         let rank = input.len();
         if kernel.len() != rank || kernel.iter().any(|extent| !(1..1 << 31).contains(extent)) {
-            return invalid(format!("the window {kernel:?} does not fit {rank} axes"));
+            return invalid(format!("the window {kernel:?} does not fit {}", counted(rank, "axis")));
         }
         let (strides, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
         let ceil = call.flag("ceil_mode", false)?;

@@ -7,6 +7,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::cast::convert;
 use super::filter::{check_rank, groups, kernel_shape};
@@ -165,7 +166,9 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let (steps, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
     let extra = match call.attributes.ints("output_padding")? {
         Some(extra) if extra.len() == rank => extents(extra)?,
-        Some(extra) => return invalid(format!("`output_padding` = {extra:?} does not fit {rank} axes")),
+        Some(extra) => {
+            return invalid(format!("`output_padding` = {extra:?} does not fit {}", counted(rank, "axis")));
+        }
         None => vec![0; rank],
     };
     let (mut begin, mut end) = pads(call, rank)?;
@@ -216,7 +219,7 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     check_size(&[depth, positions], 8)?;
     work::spend_products(x.dtype(), &[batches, channels, depth, positions])?;
     if bias.is_some_and(|bias| bias.len() != group_outputs * group) {
-        return invalid(format!("the bias does not have {} elements", group_outputs * group));
+        return invalid(format!("the bias does not have {}", counted(group_outputs * group, "element")));
     }
     let scatter = Scatter::of(&windows, batches.saturating_mul(group_outputs * group))?;
     let mut outcome = Ok(());

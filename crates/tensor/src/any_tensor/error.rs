@@ -1,6 +1,7 @@
 //! Errors of constructing and accessing tensors.
 
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 /// Error of a tensor constructor or accessor.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -20,7 +21,7 @@ pub enum TensorError {
     #[error("shape {} is too large to be addressed", Shape(.shape))]
     ShapeOverflow { shape: Box<[usize]> },
     /// The number of elements does not match the shape.
-    #[error("shape {} has {expected} elements, not {found}", Shape(.shape))]
+    #[error("shape {} has {}, not {found}", Shape(.shape), counted(*expected, "element"))]
     ElementCount {
         shape: Box<[usize]>,
         /// Number of elements of the shape.

@@ -6,6 +6,7 @@ use typeloom_project::interfaces::Interfaces;
 use typeloom_project::parts::interface::MAIN;
 use typeloom_project::parts::report::c_header::{Program, c_header};
 use typeloom_project::parts::types::lattice::Lattice;
+use typeloom_project::parts::types::plural::counted;
 
 use crate::args::DescribeArgs;
 use crate::exit::Outcome;
@@ -38,6 +39,6 @@ pub(super) fn run(args: &DescribeArgs, source: &Source, interfaces: &Interfaces)
     let header =
         c_header(Lattice::get(), Some(program)).with_context(|| format!("no header of `{}`", source.name))?;
     target.write(header.as_bytes())?;
-    target.announce(source, &format!("{} functions", functions.len()))?;
+    target.announce(source, &counted(functions.len(), "function"))?;
     Ok(Outcome::Typed)
 }

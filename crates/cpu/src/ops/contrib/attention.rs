@@ -5,6 +5,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::heads::{Extents, Heads, Part, extended, softmax};
 use super::integer::Product;
@@ -176,7 +177,7 @@ fn attention(call: &mut Call<'_>) -> Outcome {
         return invalid("the input is not of rank 3, or the weights are no matrix");
     };
     if rows != width {
-        return invalid(format!("the weights have {rows} rows for inputs of {width}"));
+        return invalid(format!("the weights have {} for inputs of {width}", counted(rows, "row")));
     }
     check_size(&[batches, length, all], size_of::<f32>())?;
     work::spend_products(Dtype::F32, &[batches, length, width, all])?;
@@ -217,7 +218,7 @@ fn projection(call: &Call<'_>, projected: AnyTensor, inputs: &Inputs<'_>) -> Out
     let bias = inputs.bias;
     let data = projected.as_slice::<f32>()?;
     if bias.is_some_and(|bias| bias.len() != all) {
-        return invalid(format!("the bias has not {all} elements"));
+        return invalid(format!("the bias has not {}", counted(all, "element")));
     }
     let part = |start: usize, width: usize| {
         let part = Part { start, row: all, ..Part::whole(width, count) };
@@ -302,7 +303,7 @@ fn multi_head(call: &mut Call<'_>) -> Outcome {
         let Some(bias) = bias else { return Ok(None) };
         match bias.get(start..).and_then(|rest| rest.get(..width)) {
             Some(part) => Ok(Some(part)),
-            None => invalid(format!("the bias has {} elements", bias.len())),
+            None => invalid(format!("the bias has {}", counted(bias.len(), "element"))),
         }
     };
     let tokens = (batches, queries);

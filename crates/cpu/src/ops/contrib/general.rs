@@ -30,6 +30,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::part;
 use crate::attributes::{Attribute, Attributes};
@@ -70,7 +71,7 @@ fn distances(call: &mut Call<'_>) -> Outcome {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     let (&[m, k], &[n, inner]) = (a.shape(), b.shape()) else { return invalid("the inputs are no matrices") };
     if k != inner {
-        return invalid(format!("rows of {k} and of {inner} elements"));
+        return invalid(format!("rows of {k} and of {}", counted(inner, "element")));
     }
     one(on_floats!(a.dtype(), T => {
         let (x, y) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
@@ -114,7 +115,7 @@ fn crop(call: &mut Call<'_>) -> Outcome {
         return invalid("the size has not two elements");
     };
     if regions.shape() != [batch_of.len(), 4] {
-        return invalid(format!("regions {:?} of {} images", regions.shape(), batch_of.len()));
+        return invalid(format!("regions {:?} of {}", regions.shape(), counted(batch_of.len(), "image")));
     }
     let shape = [batch_of.len(), channels, out_height, out_width];
     check_size(&shape, size_of::<f32>())?;
@@ -187,7 +188,7 @@ fn inverse(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let [outer @ .., n, columns] = x.shape() else { return invalid("the input is no matrix") };
     if n != columns {
-        return invalid(format!("a matrix of {n} rows and {columns} columns"));
+        return invalid(format!("a matrix of {} and {}", counted(*n, "row"), counted(*columns, "column")));
     }
     let n = *n;
     work::spend_each(&[outer, &[n, n, n, 2]].concat())?;
@@ -233,7 +234,7 @@ fn block_ngrams(call: &mut Call<'_>) -> Outcome {
         return invalid("tokens or scores are no matrix");
     };
     if batches != rows {
-        return invalid(format!("{batches} sequences and {rows} rows of scores"));
+        return invalid(format!("{} and {} of scores", counted(batches, "sequence"), counted(rows, "row")));
     }
     work::spend_each(&[batches, length, size.min(length)])?;
     let ids = ids.as_slice::<i64>()?;

@@ -5,6 +5,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use crate::element::{build_over, check_size};
 use crate::error::{KernelErrorKind, invalid};
@@ -119,10 +120,14 @@ impl Part {
         let Self { row, start, step, heads, size } = self;
         let end = heads.checked_sub(1).map_or(0, |last| start + last * step + size);
         if data.len() != batches * tokens * row || end > row {
-            return invalid(format!("{} elements are not split into {heads} heads of {size}", data.len()));
+            return invalid(format!(
+                "{} elements are not split into {} of {size}",
+                data.len(),
+                counted(heads, "head")
+            ));
         }
         if bias.is_some_and(|bias| bias.len() != heads * size) {
-            return invalid(format!("the bias has not {heads} * {size} elements"));
+            return invalid(format!("the bias has not {heads} * {}", counted(size, "element")));
         }
         build_over::<f32>(&[batches, heads, tokens, size], |out| {
             for (lane, out) in out.chunks_exact_mut((tokens * size).max(1)).enumerate() {

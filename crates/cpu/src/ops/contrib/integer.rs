@@ -3,6 +3,7 @@
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::part;
 use crate::attributes::Attributes;
@@ -55,12 +56,15 @@ impl Product<'_> {
             return Err(KernelErrorKind::Unsupported("more than one scale of the left side".to_owned()));
         };
         if !(scales.len() == 1 || (scales.len() == columns && columns > 0)) {
-            return invalid(format!("{} scales for {columns} columns", scales.len()));
+            return invalid(format!("{} for {}", counted(scales.len(), "scale"), counted(columns, "column")));
         }
         let scales: Vec<f32> = (0..columns).map(|at| (a_scale * scales[at % scales.len()]) as f32).collect();
         let bias = bias.map(AnyTensor::to_vec::<f32>).transpose()?;
         if bias.as_ref().is_some_and(|bias| bias.len() != columns) {
-            return invalid(format!("the bias has not one element for each of {columns} columns"));
+            return invalid(format!(
+                "the bias has not one element for each of {}",
+                counted(columns, "column")
+            ));
         }
         self.mapped(&|first, sums, out| {
             widest(
@@ -142,7 +146,12 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
     let (a_scale, b_scale) = (to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(4)?)?);
     let columns = b.shape()[1];
     if a_scale.len() != 1 || b_scale.is_empty() || (b_scale.len() != 1 && b_scale.len() != columns) {
-        return invalid(format!("{} and {} scales for {columns} columns", a_scale.len(), b_scale.len()));
+        return invalid(format!(
+            "{} and {} for {}",
+            a_scale.len(),
+            counted(b_scale.len(), "scale"),
+            counted(columns, "column")
+        ));
     }
     let factor = |at: usize| f64::from(alpha) * a_scale[0] * b_scale[at % b_scale.len()];
     let factors: Vec<f64> = (0..columns).map(factor).collect();

@@ -5,6 +5,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::integer::quantized;
 use super::{floats, required};
@@ -104,7 +105,7 @@ fn per_direction(call: &Call<'_>, index: usize, len: usize) -> Result<Vec<f32>, 
     match floats(call, index)? {
         None => Ok(vec![0.0; len]),
         Some(list) if list.len() == len => Ok(list.to_vec()),
-        Some(list) => invalid(format!("input {index} has {} elements, not {len}", list.len())),
+        Some(list) => invalid(format!("input {index} has {}, not {len}", counted(list.len(), "element"))),
     }
 }
 
@@ -129,7 +130,9 @@ impl Net {
         };
         if lengths.len() != batches || lengths.iter().any(|length| *length > steps) {
             return invalid(format!(
-                "the lengths {lengths:?} do not fit {batches} sequences of {steps} steps"
+                "the lengths {lengths:?} do not fit {} of {}",
+                counted(batches, "sequence"),
+                counted(steps, "step")
             ));
         }
         let names = call.attributes.texts("activations")?.unwrap_or_default();

@@ -23,6 +23,7 @@
 //! **Limit:** unlike in `ops::normalize`, sums accumulate in `f32`, and `f64` is rejected.
 
 use typeloom_tensor::any_tensor::AnyTensor;
+use typeloom_types::plural::counted;
 
 use super::{floats, owned, required, sum_of};
 use crate::call::{Call, Outcome, integers, one};
@@ -93,7 +94,7 @@ fn require_len(name: &str, list: &[f32], length: usize) -> Result<(), KernelErro
     if list.len() == length {
         return Ok(());
     }
-    invalid(format!("{name} has {} elements, not {length}", list.len()))
+    invalid(format!("{name} has {}, not {length}", counted(list.len(), "element")))
 }
 
 /// Writes rows with `write`, which receives the index of the row, and normalises them. Returns the centre and
@@ -205,7 +206,9 @@ fn add_rows(
             Ok(row) if row < extent => {
                 sum.iter_mut().zip(&data[row * width..]).for_each(|(sum, value)| *sum += value);
             }
-            Ok(_) | Err(_) => return invalid(format!("row {row} of an embedding with {extent} rows")),
+            Ok(_) | Err(_) => {
+                return invalid(format!("row {row} of an embedding with {}", counted(extent, "row")));
+            }
         }
     }
     Ok(())

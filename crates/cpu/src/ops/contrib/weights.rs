@@ -5,6 +5,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::{floats, required};
 use crate::call::{Call, Outcome, integers, one};
@@ -239,7 +240,9 @@ fn n_bits(call: &mut Call<'_>) -> Outcome {
     if !fits {
         let (b, scales) = (b.shape(), scales.len());
         return invalid(format!(
-            "weights {b:?} and {scales} scales do not fit {columns} rows of {blocks} blocks"
+            "weights {b:?} and {scales} scales do not fit {} of {}",
+            counted(columns, "row"),
+            counted(blocks, "block")
         ));
     }
     let default = f32::from(1_u8 << (bits - 1));
@@ -330,7 +333,12 @@ fn bnb4(call: &mut Call<'_>) -> Outcome {
     let scales = required(call, 2)?;
     let Some(elements) = depth.checked_mul(columns) else { return invalid("too many weights") };
     if bytes.len() != elements.div_ceil(2) || scales.len() != elements.div_ceil(block) {
-        return invalid(format!("{} bytes and {} scales for {elements} weights", bytes.len(), scales.len()));
+        return invalid(format!(
+            "{} bytes and {} for {}",
+            bytes.len(),
+            counted(scales.len(), "scale"),
+            counted(elements, "weight")
+        ));
     }
     let y = product(required(call, 0)?, (rows, depth, columns), &|first, out| {
         for (at, out) in out.iter_mut().enumerate() {
@@ -367,7 +375,7 @@ fn gather(call: &mut Call<'_>) -> Outcome {
         let own = x.shape().last().copied().unwrap_or(0);
         if is_packed && bits != 8 {
             if !matches!(bits, 2 | 4) || own.checked_mul(8 / bits as usize).is_none_or(|all| all < width) {
-                return invalid(format!("{own} bytes of {bits} bits for {width} elements"));
+                return invalid(format!("{own} bytes of {bits} bits for {}", counted(width, "element")));
             }
             let bytes = x.as_slice::<u8>()?;
             let rows = bytes.chunks_exact(own.max(1));
@@ -378,7 +386,7 @@ fn gather(call: &mut Call<'_>) -> Outcome {
         let wide =
             crate::ops::cast::convert(x, Dtype::I8).or_else(|_| crate::ops::cast::convert(x, Dtype::I32))?;
         if own != width {
-            return invalid(format!("{own} elements, not {width}"));
+            return invalid(format!("{}, not {width}", counted(own, "element")));
         }
         if x.dtype() == Dtype::U8 { to_f64s(x) } else { to_f64s(&wide) }
     };
@@ -388,7 +396,11 @@ fn gather(call: &mut Call<'_>) -> Outcome {
     let scales = take(scales)?;
     let blocks = scales.shape().last().copied().unwrap_or(0);
     if block == 0 || blocks != width.div_ceil(block) {
-        return invalid(format!("{blocks} scales for {width} elements in blocks of {block}"));
+        return invalid(format!(
+            "{} for {} in blocks of {block}",
+            counted(blocks, "scale"),
+            counted(width, "element")
+        ));
     }
     let mut shape = taken.shape().to_vec();
     if let Some(last) = shape.last_mut() {

@@ -26,6 +26,7 @@ use std::collections::HashMap;
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::numbers;
 use crate::attributes::Attributes;
@@ -143,7 +144,11 @@ struct Mapping {
 impl Mapping {
     fn new(keys: &AnyTensor, values: &AnyTensor, default: &AnyTensor) -> Result<Self, KernelErrorKind> {
         if keys.len() != values.len() || default.len() != 1 {
-            return invalid(format!("there are {} keys and {} values", keys.len(), values.len()));
+            return invalid(format!(
+                "there are {} and {}",
+                counted(keys.len(), "key"),
+                counted(values.len(), "value")
+            ));
         }
         let values = reshape(values.clone(), &[values.len()])?;
         let default = reshape(default.clone(), &[1])?;

@@ -2,6 +2,7 @@
 
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::{numbers, table};
 use crate::call::{Call, Outcome, integers, one};
@@ -52,7 +53,11 @@ fn vectorize(call: &mut Call<'_>) -> Outcome {
     let inputs = call.tensors()?;
     let widths = call.attributes.ints("inputdimensions")?.unwrap_or_default();
     if inputs.is_empty() || widths.len() != inputs.len() {
-        return invalid(format!("there are {} inputs and {} widths", inputs.len(), widths.len()));
+        return invalid(format!(
+            "there are {} and {}",
+            counted(inputs.len(), "input"),
+            counted(widths.len(), "width")
+        ));
     }
     let parts = |x: &AnyTensor| match x.shape() {
         [] => (1, 1),
@@ -70,7 +75,7 @@ fn vectorize(call: &mut Call<'_>) -> Outcome {
     for (x, width) in inputs.into_iter().zip(widths) {
         let (own_rows, columns) = parts(x);
         if own_rows != rows {
-            return invalid(format!("the inputs have {rows} and {own_rows} rows"));
+            return invalid(format!("the inputs have {rows} and {}", counted(own_rows, "row")));
         }
         let data = numbers::<f32>(x)?;
         let kept = columns.min(width);
@@ -180,9 +185,10 @@ fn scale(call: &mut Call<'_>) -> Outcome {
     };
     if scales.len() != offsets.len() || (scales.len() != columns && scales.len() != 1) {
         return invalid(format!(
-            "{} scales and {} offsets for {columns} columns",
-            scales.len(),
-            offsets.len()
+            "{} and {} for {}",
+            counted(scales.len(), "scale"),
+            counted(offsets.len(), "offset"),
+            counted(columns, "column")
         ));
     }
     let period = scales.len().max(1);

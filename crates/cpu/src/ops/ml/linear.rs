@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::scores::{Opposite, Transform};
 use super::{Labels, argmax, numbers, table};
@@ -26,7 +27,11 @@ pub(super) fn products(
 ) -> Result<Vec<f32>, KernelErrorKind> {
     let targets = constants.len();
     if columns.checked_mul(targets) != Some(coefficients.len()) {
-        return invalid(format!("{} coefficients for {targets} rows of {columns}", coefficients.len()));
+        return invalid(format!(
+            "{} for {} of {columns}",
+            counted(coefficients.len(), "coefficient"),
+            counted(targets, "row")
+        ));
     }
     check_size(&[rows, targets], 2 * size_of::<f32>())?;
     work::spend_products(Dtype::F32, &[rows, columns, targets])?;

@@ -8,6 +8,7 @@ use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::map::MapDatum;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 use super::encode::Keys;
 use super::{Labels, table};
@@ -74,7 +75,11 @@ fn zip_map(call: &mut Call<'_>) -> Outcome {
     let (rows, columns) = table(x)?;
     let classes = call.attributes.derived(Classes::of)?;
     if columns != classes.count {
-        return invalid(format!("the input has {columns} columns, but there are {} labels", classes.count));
+        return invalid(format!(
+            "the input has {}, but there are {}",
+            counted(columns, "column"),
+            counted(classes.count, "label")
+        ));
     }
     check_size(&[rows], MAP_SIZE + classes.columns.len() * size_of::<f32>())?;
     let map = |row: &[f32]| {

@@ -5,6 +5,8 @@
 //! decisions become pairwise probabilities, which are coupled by the second method of Wu, Lin and Weng
 //! (2004).
 
+use typeloom_types::plural::counted;
+
 use super::linear::products;
 use super::scores::{Opposite, Transform, logistic};
 use super::{Labels, argmax, numbers, table};
@@ -55,7 +57,11 @@ impl<'a> KernelFunction<'a> {
         check_size(&[rows, count], size_of::<f32>())?;
         work::spend_each(&[rows, count, columns.saturating_add(4)])?;
         if columns.checked_mul(count) != Some(vectors.len()) {
-            return invalid(format!("{} elements in {count} vectors of {columns}", vectors.len()));
+            return invalid(format!(
+                "{} in {} of {columns}",
+                counted(vectors.len(), "element"),
+                counted(count, "vector")
+            ));
         }
         if self.kind == "RBF" {
             let mut values = Vec::with_capacity(rows * count);
@@ -184,7 +190,7 @@ fn classify(call: &mut Call<'_>) -> Outcome {
     let classes = labels.len();
     let total = supports.iter().try_fold(0_usize, |sum, count| sum.checked_add(*count));
     let (Some(total), 1..=MAX_CLASSES, [first, ..]) = (total, classes, rho) else {
-        return invalid(format!("a machine with {classes} classes"));
+        return invalid(format!("a machine with {}", counted(classes, "class")));
     };
     let all_positive = coefficients.iter().all(|value| *value >= 0.0);
     if total == 0 {

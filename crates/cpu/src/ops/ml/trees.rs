@@ -16,6 +16,7 @@ use crate::fast::threads;
 use crate::ops::{ML_DOMAIN, Operator, native};
 use crate::work;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 pub(in crate::ops) const OPERATORS: &[Operator] = &[
     native("TreeEnsemble", |call| match call.tensor(0)?.dtype() {
@@ -378,7 +379,7 @@ fn classify<T: Real>(call: &mut Call<'_>) -> Outcome {
     let size = table(x)?;
     let (targets, base) = (ensemble.targets, ensemble.base.len());
     if targets == 0 || (targets > 2 && base != 0 && base != targets) || (targets <= 2 && base > 2) {
-        return invalid(format!("{base} base values for {targets} classes"));
+        return invalid(format!("{base} base values for {}", counted(targets, "class")));
     }
     let (scores, classes) =
         ensemble.run(&numbers(x)?, size, &|scores, out| ensemble.finish_class(scores, out))?;
