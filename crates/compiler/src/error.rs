@@ -29,6 +29,7 @@ use typeloom_module::registry::RegistryError;
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::text::arrow_list;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location};
+use typeloom_types::plural::counted;
 
 use crate::report::CastReport;
 
@@ -151,7 +152,7 @@ pub enum BuildError {
         source_line: String,
     },
     /// The program has too many nodes after the expansion of functions.
-    #[error("the program has more than {limit} nodes when its functions are expanded")]
+    #[error("the program has more than {} when its functions are expanded", counted(*limit, "node"))]
     TooLarge { limit: usize },
     /// The expanded functions are too large.
     #[error("the functions of the program take more than {limit} bytes when they are expanded")]

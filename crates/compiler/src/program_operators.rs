@@ -7,6 +7,9 @@
 //! - for an ONNX operator, the ports of its first type variable that allows floats;
 //! - for a declared operator (of `extension_opsets`), the ports with an abstract tensor type as their bound.
 //!
+//! A mask is 1 and 0 in every element type of ONNX. So a data port of a primitive that ONNX defines for masks,
+//! such as `Equal` and `Cast`, keeps a mask that is known to be one.
+//!
 //! A backend can store a leaf type that ONNX does not define. ONNX operators on a slot that accept floats
 //! then accept this leaf too, and the backend is responsible for computing with it.
 
@@ -27,7 +30,9 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Port, Rule, RuleCx, RuleError};
 use typeloom_solver::signature::{Formal, FormalType, Schema};
 use typeloom_solver::universe::Universe;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
+use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::op::{AtomicOpDecl, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeNode;
@@ -101,8 +106,17 @@ fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
         }
     }
     let mut rules = operator.rules.to_vec();
-    rules.push(Rule { name: SLOT_STORAGE, run: slot_storage });
+    let run = if takes_masks(&schema) { slot_storage::<true> } else { slot_storage::<false> };
+    rules.push(Rule { name: SLOT_STORAGE, run });
     Prepared { schema, rules, control: operator.control.copied() }
+}
+
+/// Whether an operator of ONNX is a primitive whose data can be masks.
+pub(crate) fn takes_masks(schema: &Schema) -> bool {
+    let is_data = |allowed: ElemSet| allowed.contains(Elem::FLOAT);
+    let data =
+        schema.type_vars.iter().map(|variable| variable.allowed.tensor).find(|allowed| is_data(*allowed));
+    TENSOR_PRIMITIVES.op(&schema.name).is_some() && data.is_some_and(|allowed| allowed.contains(Elem::BOOL))
 }
 
 /// Returns a predicate for the data ports of an ONNX operator; `None` if it has none.
@@ -117,7 +131,9 @@ pub(crate) fn data_ports(schema: &Schema) -> Option<impl Fn(Option<&Formal>) -> 
 /// If the storage type is abstract, such as `AnyTensor`, the backend can compute on several element types. An
 /// input of the model may then have no source of its element type. It gets the element type of the slot's
 /// other data ports, if they have only one.
-fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
+///
+/// With `MASKS`, masks stay masks if the storage type is one of ONNX's element types.
+fn slot_storage<const MASKS: bool>(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let Some(id) = cx.metadata(keys::TENSOR_BINDING) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(is_data) = data_ports(schema) else { return Ok(()) };
@@ -125,7 +141,11 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), RuleError> {
     let outputs = (0..cx.output_count()).filter(|at| is_data(schema.output(*at))).map(Port::Out);
     let is_abstract = lookup_by_id(id).is_some_and(TypeNode::is_abstract);
     let shared = if is_abstract { cx.metadata(keys::SLOT_ID) } else { None };
+    let keeps_masks = MASKS && Dtype::from_node_id(id).is_some();
     for port in inputs.chain(outputs) {
+        if keeps_masks && cx.elem(port) == Some(Elem::BOOL) {
+            continue;
+        }
         // The message is only built for an error.
         cx.refine_to_node(port, id, "").map_err(|mut failure| {
             if let RuleError::Relation(failed) = &mut failure {
@@ -201,6 +221,10 @@ impl Catalogue for Operators {
 
     fn names(&self, domain: &str) -> Vec<&str> {
         self.registry.names(domain)
+    }
+
+    fn domains(&self) -> Vec<&str> {
+        self.registry.domains()
     }
 
     fn newest(&self, domain: &str) -> Option<i64> {

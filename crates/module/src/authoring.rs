@@ -4,6 +4,7 @@ use typeloom_contracts::role::Role;
 use typeloom_interface::NotAnInterface;
 use typeloom_solver::diagnostic::text::article;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, SourceLine};
+use typeloom_types::plural::counted;
 
 use crate::location::SourceLocation;
 
@@ -59,10 +60,10 @@ pub enum AuthoringErrorKind {
     #[error("nothing reads input `{name}` of module `{module}`")]
     UnwiredInput { module: String, name: String },
     /// A call with a number of values that differs from the number of inputs.
-    #[error("module `{module}` has {inputs} inputs ({names}), but the call passes {given}")]
+    #[error("module `{module}` has {} ({names}), but the call passes {given}", counted(*inputs, "input"))]
     CallArity { module: String, inputs: usize, names: String, given: usize },
     /// A result that a call does not have.
-    #[error("{asked}, but `{owner}` has {count} results: {known}")]
+    #[error("{asked}, but `{owner}` has {}: {known}", counted(*count, "result"))]
     UnknownOutput { owner: String, asked: String, count: usize, known: String },
     /// Calls of two different modules with the same name.
     #[error("two modules are called `{module}` and have different bodies; the first call is at {first}")]
@@ -80,7 +81,7 @@ pub enum AuthoringErrorKind {
     #[error("`{value}` is declared as {second} here and as {first} before")]
     DeclaredTwice { value: String, first: String, second: String },
     /// Nested graphs with different or wrong numbers of outputs.
-    #[error("{what} returns {found} values, but {expected} are needed")]
+    #[error("{what} returns {}, but {expected} are needed", counted(*found, "value"))]
     BodyArity { what: &'static str, found: usize, expected: usize },
     /// An imported module has no such export.
     #[error(

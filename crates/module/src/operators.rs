@@ -11,6 +11,7 @@ use typeloom_program::{domain, keys};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpKind::{Pure, Stateful, Wire};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpsetDecl, PortDecl};
+use typeloom_types::plural::counted;
 use typeloom_types::relation::custom::CustomRelationCtx;
 use typeloom_types::relation::{PortRef, RelationError, RelationResult, TypeRelation};
 use typeloom_types::tree::builtin::{
@@ -163,7 +164,8 @@ fn children(
     let names = cx.attr_strs("keys").unwrap_or_default();
     let ports: Vec<PortRef> = ports.collect();
     if names.len() != ports.len() {
-        let message = format!("it has {} names for {} children", names.len(), ports.len());
+        let message =
+            format!("it has {} for {}", counted(names.len(), "name"), counted(ports.len(), "child"));
         return Err(RelationError::new(message, [], "", ""));
     }
     let mut seen = std::collections::HashSet::new();

@@ -230,6 +230,11 @@ impl Catalogue for Registry {
         names
     }
 
+    fn domains(&self) -> Vec<&str> {
+        let declared = self.declared.keys().copied().filter(|domain| !is_own(domain));
+        declared.chain(Catalogue::domains(&*self.operators)).collect()
+    }
+
     fn newest(&self, domain: &str) -> Option<i64> {
         let declared = self.declared.get(canonical(domain)).filter(|_| !canonical(domain).is_empty());
         let declared = declared.into_iter().flat_map(BTreeMap::values).flatten();

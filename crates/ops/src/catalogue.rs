@@ -26,6 +26,10 @@ impl Catalogue for Standard {
         Table::get().names(domain).collect()
     }
 
+    fn domains(&self) -> Vec<&str> {
+        Table::get().domains().map(|domain| &*domain.name).collect()
+    }
+
     fn newest(&self, domain: &str) -> Option<i64> {
         Table::get().domain(domain).map(|domain| i64::from(domain.newest))
     }

@@ -160,6 +160,10 @@ impl Catalogue for Described {
             .map(|name| &**name)
             .collect()
     }
+
+    fn domains(&self) -> Vec<&str> {
+        self.domains.keys().map(|name| &**name).collect()
+    }
 }
 
 /// A combination of catalogues. In order of precedence: ONNX's operators, declared operators, described ones
@@ -256,6 +260,13 @@ impl Catalogue for Operators {
         names.extend(declared);
         names.extend(self.descriptions().flat_map(|described| described.names(domain)));
         names
+    }
+
+    fn domains(&self) -> Vec<&str> {
+        let mut domains = Standard.domains();
+        domains.extend(self.declared.iter().map(|opset| opset.domain));
+        domains.extend(self.descriptions().flat_map(Catalogue::domains));
+        domains
     }
 
     fn newest(&self, domain: &str) -> Option<i64> {

@@ -119,6 +119,19 @@ fn masks_and_indices_are_represented_in_the_storage() -> Outcome {
 }
 
 #[test]
+fn masks_are_data_of_the_primitives_that_onnx_defines_for_them() -> Outcome {
+    let body = |g: &mut Graph| {
+        let slot = g.backend("compute");
+        let [a, b] = ["a", "b"].map(|name| g.input(name).of("bool[3]"));
+        g.output("numbers", &slot.cast(&a, Dtype::F32, CastAttrs::default()));
+        g.output("equal", &slot.equal(&a, &b));
+    };
+    let masks = [[true, false, true], [true, true, false]].map(AnyTensor::from);
+    let [a, b] = masks;
+    compare("masks", body, named([("a", a), ("b", b)]))
+}
+
+#[test]
 fn a_cast_returns_the_numbers_of_its_target() -> Outcome {
     let body = |g: &mut Graph| {
         let x = g.input("x").of("float[N]");

@@ -54,6 +54,11 @@ pub trait Catalogue: Sync {
     /// The names of the operators of a domain, for suggestions.
     fn names(&self, domain: &str) -> Vec<&str>;
 
+    /// The domains with operators, for suggestions.
+    fn domains(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
     /// A rule for nodes of plainly declared operators. It runs after the bounds of their ports.
     fn declared_rule(&self) -> Option<DeclaredRule> {
         None

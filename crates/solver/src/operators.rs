@@ -325,10 +325,23 @@ impl<'a> Operators<'a> {
             }
             (Lookup::UnknownDomain, _) => {
                 let domain_unknown = !self.local.domains.contains(domain);
-                let near = self.names_like(domain, name, Vec::new);
+                let near = match domain_unknown {
+                    true => self.domains_like(domain),
+                    false => self.names_like(domain, name, Vec::new),
+                };
                 missing(SolveErrorKind::UnknownOperator { near, domain_unknown })
             }
         }
+    }
+
+    /// Domains with similar names, of operators and of functions, for the first unknown operators of a model.
+    fn domains_like(&mut self, domain: &str) -> Vec<String> {
+        if self.suggested >= MAX_SUGGESTED {
+            return Vec::new();
+        }
+        self.suggested += 1;
+        let functions = self.local.list.iter().map(|function| canonical(function.domain));
+        nearest(domain, self.catalogue.domains().into_iter().chain(functions).filter(|name| !name.is_empty()))
     }
 
     /// Operators and functions with similar names, for the first unknown operators of a model.

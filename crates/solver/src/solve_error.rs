@@ -107,7 +107,7 @@ pub enum SolveErrorKind<'a> {
     },
     /// No catalogue knows the operator.
     UnknownOperator {
-        /// Operator names that are close.
+        /// Operator names that are close; domains if the domain is unknown.
         near: Vec<String>,
         /// Whether the domain itself is unknown.
         domain_unknown: bool,

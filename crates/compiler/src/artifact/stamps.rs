@@ -28,6 +28,7 @@ use typeloom_program::facts::{Facts, Placement, Types};
 use typeloom_program::program::{Graph, NodeId, Part, Program, ValueId};
 use typeloom_program::write::Writer;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_types::plural::counted;
 
 use super::LoadError;
 use crate::error::BuildError;
@@ -186,7 +187,8 @@ pub(super) fn check_parts(
     program.parts = parts(&program, &classes);
     let computed: Vec<FunctionProto> = Writer::new(&program, facts).parts().collect();
     if computed.len() != recorded.len() {
-        let message = format!("the file has {} parts, and the program {}", recorded.len(), computed.len());
+        let message =
+            format!("the file has {}, and the program {}", counted(recorded.len(), "part"), computed.len());
         return Err(other("the program".to_owned(), message));
     }
     match computed.iter().zip(recorded).find(|(part, recorded)| part != recorded) {

@@ -21,14 +21,16 @@ use typeloom_program::program::{Graph, GraphId, Names, Node, Program, ValueId};
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
 use typeloom_tensor::value_type::ValueType;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::TYPE_TENSOR_BOOL;
 
 use super::insert_cast_ops;
 use crate::error::BuildError;
 use crate::planned_casts::{self, CastEnd, CastSite, PlannedCast};
-use crate::program_operators::{data_ports, is_extension_data};
+use crate::program_operators::{data_ports, is_extension_data, takes_masks};
 use crate::report::CastReport;
 use crate::solve_program::{Solution, failed, solve};
 use crate::stage::{Expanded, Solved};
@@ -110,6 +112,8 @@ struct KnownInputs<'p> {
     at: Vec<usize>,
     /// The id of the type, if one declaration determines it.
     id: Option<&'p str>,
+    /// Whether a mask is a value of this type, too.
+    takes_masks: bool,
 }
 
 /// Whether a value that is declared as a tensor of one element type is read at a port of another. The solver
@@ -127,12 +131,13 @@ fn contradicts(unit: &Unit) -> Result<bool, BuildError> {
         if !node.inputs.iter().flatten().any(|value| declared.contains_key(value)) {
             return false;
         }
-        let KnownInputs { at, id } = ports.of_node(node, unit.facts.placements.get(id));
+        let KnownInputs { at, id, takes_masks } = ports.of_node(node, unit.facts.placements.get(id));
         let Some(required) = id.filter(|id| lookup_by_id(id).is_some_and(TypeNode::is_concrete)) else {
             return false;
         };
         let values = at.into_iter().filter_map(|at| node.inputs.get(at).copied().flatten());
-        values.filter_map(|value| declared.get(&value)).any(|declared| *declared != required)
+        let mut found = values.filter_map(|value| declared.get(&value));
+        found.any(|declared| *declared != required && !(takes_masks && *declared == TYPE_TENSOR_BOOL.id))
     }))
 }
 
@@ -232,7 +237,7 @@ impl DeclaredPorts {
     fn of_node<'p>(&self, node: &Node, placement: Option<&'p Placement>) -> KnownInputs<'p> {
         let all = 0..node.inputs.len();
         if node.domain == Domain::Import {
-            return KnownInputs { at: all.collect(), id: None };
+            return KnownInputs { at: all.collect(), ..KnownInputs::default() };
         }
         let Some(placement) = placement else { return KnownInputs::default() };
         if let Some(opset) = operators::opset(node.domain.name()) {
@@ -241,20 +246,21 @@ impl DeclaredPorts {
             // Ports of stored tensors are declared as `any`.
             let inputs = of_storage.into_iter().flat_map(|op| op.inputs.iter().enumerate());
             let at = inputs.filter(|(_, port)| port.bound.id == "any").map(|(at, _)| at).collect();
-            return KnownInputs { at, id: None };
+            return KnownInputs { at, ..KnownInputs::default() };
         }
         let Some(id) = placement.storage("Tensor") else { return KnownInputs::default() };
         if let (Some(op), Some(stored)) = (self.extensions.find(node), lookup_by_id(id)) {
             let is_data =
                 |at: &usize| op.input(*at).is_some_and(|port| is_extension_data(port.bound, stored));
-            return KnownInputs { at: all.filter(is_data).collect(), id: Some(id) };
+            return KnownInputs { at: all.filter(is_data).collect(), id: Some(id), takes_masks: false };
         }
         let Lookup::Found(operator) = Standard.lookup(node.domain.name(), &node.op, self.version) else {
             return KnownInputs::default();
         };
         let Some(is_data) = data_ports(operator.schema) else { return KnownInputs::default() };
         let at = all.filter(|at| is_data(operator.schema.input(*at))).collect();
-        KnownInputs { at, id: Some(id) }
+        let takes_masks = takes_masks(operator.schema) && Dtype::from_node_id(id).is_some();
+        KnownInputs { at, id: Some(id), takes_masks }
     }
 }
 

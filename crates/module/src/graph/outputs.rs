@@ -2,6 +2,8 @@
 
 use std::ops::{Deref, Index};
 
+use typeloom_types::plural::counted;
+
 use super::value::ValueRef;
 use crate::authoring::AuthoringErrorKind;
 use crate::location::SourceLocation;
@@ -79,7 +81,8 @@ impl Outputs {
     #[must_use]
     pub fn array<const N: usize>(self) -> [ValueRef; N] {
         if self.values.len() != N {
-            self.missing(format!("{N} results are taken"), SourceLocation::here());
+            let verb = if N == 1 { "is" } else { "are" };
+            self.missing(format!("{} {verb} taken", counted(N, "result")), SourceLocation::here());
         }
         let mut values = self.values.into_iter();
         std::array::from_fn(|_| values.next().unwrap_or_else(|| self.poison.clone()))

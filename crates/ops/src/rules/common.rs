@@ -39,6 +39,7 @@ use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{Extent, Extents, MAX_ELEMENTS, Port, RuleCx, RuleError, RuleResult};
 use typeloom_solver::signature::FormalType;
 use typeloom_types::dtype::DtypeClass;
+use typeloom_types::plural::counted;
 use typeloom_types::shape;
 
 /// The extents of a broadcast result, and for each of its elements the positions in all operands.
@@ -304,7 +305,10 @@ impl Source {
         }
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
         shape::position(axis, rank).ok_or_else(|| {
-            self.error(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+            self.error(format!(
+                "names axis {axis}, outside [-{limit}, {limit}) for {}",
+                counted(rank, "axis")
+            ))
         })
     }
 

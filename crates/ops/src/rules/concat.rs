@@ -30,6 +30,7 @@ use typeloom_dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Ints, Port, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::common::{Source, const_extents, list, require_multiple, unknown_extent};
 use super::items::{Items, MAX_ITEMS, picked, whole_items};
@@ -286,7 +287,7 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
                 Err(RuleError::attribute("num_outputs", "must be given if the input split is omitted"))
             }
             Some(count) if usize::try_from(count) != Ok(outputs) => {
-                let message = format!("is {count}, but the node has {outputs} outputs");
+                let message = format!("is {count}, but the node has {}", counted(outputs, "output"));
                 Err(RuleError::attribute("num_outputs", message))
             }
             Some(_) => Ok(Parts::Equal { uneven: true }),
@@ -300,7 +301,11 @@ fn split_parts(cx: &mut RuleCx<'_, '_>, outputs: usize) -> RuleResult<Parts> {
     if let Some(len) = given.len
         && len != outputs
     {
-        return Err(given.source.error(format!("lists {len} parts, but the node has {outputs} outputs")));
+        return Err(given.source.error(format!(
+            "lists {}, but the node has {}",
+            counted(len, "part"),
+            counted(outputs, "output")
+        )));
     }
     Ok(match given.items {
         Some(extents) => Parts::Listed(given.source, extents),
@@ -339,8 +344,10 @@ fn equal_parts(
     let remainder = cx.dims().modulo(whole, divisor);
     if cx.dims().compare(remainder, DimId::ZERO) == Decision::Different {
         let whole = cx.dims().display(whole).to_string();
-        let message =
-            format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
+        let message = format!(
+            "axis {axis} of extent {whole} cannot be split into {} of one size",
+            counted(outputs, "part")
+        );
         return Err(RuleError::shapes(&[In(0)], message));
     }
     let relation = "is split into equal parts";

@@ -30,6 +30,7 @@ use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extents, Floats, Ints, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::affine::put_equal;
 use super::common::{
@@ -143,7 +144,10 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(value) = &value {
         let count = value.element_count()?;
         if count != 1 {
-            return Err(RuleError::attribute("value", format!("has {count} elements, but must have one")));
+            return Err(RuleError::attribute(
+                "value",
+                format!("has {}, but must have one", counted(count, "element")),
+            ));
         }
         // An absent attribute means float; a tensor without a type is an error.
         elem = Elem::from_onnx(value.data_type)

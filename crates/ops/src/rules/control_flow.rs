@@ -15,6 +15,7 @@ use typeloom_solver::rule::{
     Control, Exit, ExitRule, GraphTypes, Ints, Kind, Knowledge, Port, Rule, RuleCx, RuleError, RuleResult,
     Trips, Unroll,
 };
+use typeloom_types::plural::counted;
 
 use super::Entry;
 
@@ -150,15 +151,18 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
     if outputs < state + 1 {
         let needed = state + 1;
         let message = format!(
-            "the graph has {outputs} outputs, but the condition and {state} state variables need {needed}"
+            "the graph has {}, but the condition and {state} state variables need {needed}",
+            counted(outputs, "output")
         );
         return Err(RuleError::Body { graph: body, message });
     }
     let scans = outputs - 1 - state;
     if cx.output_count() > state + scans {
         let (found, needed) = (state + scans, cx.output_count());
-        let message =
-            format!("the graph has {found} outputs besides the condition, but the node has {needed}");
+        let message = format!(
+            "the graph has {} besides the condition, but the node has {needed}",
+            counted(found, "output")
+        );
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(LoopPorts { body, state, scans })

@@ -8,6 +8,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ExtentRelation, Port, Rule, RuleCx, RuleError, RuleResult};
 use typeloom_types::dtype::DtypeClass;
+use typeloom_types::plural::counted;
 
 use super::{Entry, rule};
 
@@ -138,7 +139,8 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         None => wide.len() - narrow.len(),
     };
     if start + narrow.len() > wide.len() {
-        let message = format!("is {start}, which leaves {} axes for {}", wide.len() - start, narrow.len());
+        let message =
+            format!("is {start}, which leaves {} for {}", counted(wide.len() - start, "axis"), narrow.len());
         return Err(RuleError::attribute("axis", message));
     }
     for (axis, dim) in narrow.iter().enumerate() {

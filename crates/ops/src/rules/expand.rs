@@ -4,6 +4,7 @@ use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::affine::moves::repeat;
 use super::common::{list, product, require_extent, single, unknown_extent};
@@ -90,7 +91,11 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if shape.is_empty() {
             return Err(RuleError::scalar(In(0)));
         }
-        return Err(repeats.source.error(format!("has {len} items, but the input has {} axes", shape.len())));
+        return Err(repeats.source.error(format!(
+            "has {}, but the input has {}",
+            counted(len, "item"),
+            counted(shape.len(), "axis")
+        )));
     }
     let Some(items) = repeats.items else { return cx.set_rank(Out(0), shape.len()) };
     for (extent, count) in shape.iter_mut().zip(items) {
@@ -179,7 +184,7 @@ mod tests {
             format!("g (float[N, 3] x) => (y) <int64[{count}] r = {{{repeats}}}> {{ y = Tile (x, r) }}")
         };
         assert_eq!(infer_y(13, &tiled("2, 1")), "float[2*N, 3]");
-        assert_eq!(error(13, &tiled("2")), "tile.repeats: input 1 has 1 items, but the input has 2 axes");
+        assert_eq!(error(13, &tiled("2")), "tile.repeats: input 1 has 1 item, but the input has 2 axes");
         assert_eq!(error(13, &tiled("2, -1")), "tile.repeats: input 1 has a negative number of repeats");
         assert_eq!(
             error(13, &tiled("1, 9223372036854775807")),

@@ -30,6 +30,7 @@ use typeloom_dim::DimId;
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Ints, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 use typeloom_types::shape::position;
 
 use super::affine::{require_columns, require_positions, require_symbolic};
@@ -151,8 +152,10 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if let (Some(extent), Some(picked)) = (cx.const_dim(*extent), cx.const_dim(*picked))
             && picked > extent
         {
-            let message =
-                format!("the indices have {picked} elements along axis {at}, but the data has {extent}");
+            let message = format!(
+                "the indices have {} along axis {at}, but the data has {extent}",
+                counted(picked, "element")
+            );
             return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
         let relation = "are extents of the indices and the data";
@@ -200,7 +203,11 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| (1..=data.len() - batch).contains(tuple))
     else {
-        let message = format!("an index has {tuple} numbers, but there are {} axes", data.len() - batch);
+        let message = format!(
+            "an index has {}, but there are {}",
+            counted(tuple, "number"),
+            counted(data.len() - batch, "axis")
+        );
         return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (batch, tuple))?;

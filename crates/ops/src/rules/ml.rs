@@ -36,6 +36,7 @@ use typeloom_dim::shape::DimVec;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::common::{choice, require_at_most, set_extents, unknown_extent};
 use super::elementwise::SAME_SHAPE;
@@ -127,8 +128,10 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn category(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (strings, ints) = alternatives(cx, "cats_strings", "cats_int64s")?;
     if ints == 0 || ints != strings {
-        let message =
-            format!("has {ints} items, but must have as many as `cats_strings` ({strings}), at least one");
+        let message = format!(
+            "has {}, but must have as many as `cats_strings` ({strings}), at least one",
+            counted(ints, "item")
+        );
         return Err(RuleError::attribute("cats_int64s", message));
     }
     strings_to_integers(cx, In(0), Out(0))?;
@@ -162,7 +165,8 @@ fn features(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     }
     let columns = match cx.attr_ints("inputdimensions")? {
         Some(dims) if dims.len() != cx.input_count() => {
-            let message = format!("has {} items for {} inputs", dims.len(), cx.input_count());
+            let message =
+                format!("has {} for {}", counted(dims.len(), "item"), counted(cx.input_count(), "input"));
             return Err(RuleError::attribute("inputdimensions", message));
         }
         Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
@@ -216,7 +220,11 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let (Some(keys), Some(values)) = (lengths[0], lengths[1])
         && keys != values
     {
-        let message = format!("or another list of keys has {keys} items, but there are {values} values");
+        let message = format!(
+            "or another list of keys has {}, but there are {}",
+            counted(keys, "item"),
+            counted(values, "value")
+        );
         return Err(RuleError::attribute("keys_strings", message));
     }
     if let Some(default) = cx.attr_tensor("default_tensor")? {
@@ -408,7 +416,7 @@ fn scaler(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
     let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
     if offset.len() != scale.len() {
-        let message = format!("has {} items, but `scale` has {}", offset.len(), scale.len());
+        let message = format!("has {}, but `scale` has {}", counted(offset.len(), "item"), scale.len());
         return Err(RuleError::attribute("offset", message));
     }
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };

@@ -3,6 +3,7 @@
 use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::common::{
     self, List, Source, list, require_at_most, require_extent, require_single, unknown_extent,
@@ -40,7 +41,9 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
     if let Some(len) = pads.len
         && len != 2 * count
     {
-        return Err(pads.source.error(format!("has {len} items, and {count} axes need two each")));
+        return Err(pads
+            .source
+            .error(format!("has {}, and {count} axes need two each", counted(len, "item"))));
     }
     for (at, axis) in positions.into_iter().enumerate() {
         shape[axis] = match &pads.items {
@@ -48,7 +51,9 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> RuleResult {
                 let added = common::sum(cx, pads.source, items[at], items[at + count])?;
                 let grown = common::sum(cx, pads.source, shape[axis], added)?;
                 if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
-                    return Err(pads.source.error(format!("leaves {extent} elements of axis {axis}")));
+                    return Err(pads
+                        .source
+                        .error(format!("leaves {} of axis {axis}", counted(extent, "element"))));
                 }
                 let ends = [items[at], items[at + count]];
                 match ends.map(|end| cx.const_dim(end)) {
@@ -99,7 +104,8 @@ fn require_capacity(
     };
     match cx.const_dim(extent) {
         Some(extent) if extent < needed => {
-            Err(source.error(format!("needs {needed} elements of axis {axis}, which has {extent}")))
+            Err(source
+                .error(format!("needs {} of axis {axis}, which has {extent}", counted(needed, "element"))))
         }
         Some(_) => Ok(()),
         None => {
@@ -155,7 +161,11 @@ fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     if let Some(len) = target.len
         && len != positions.len()
     {
-        return Err(target.source.error(format!("has {len} items, for {} axes", positions.len())));
+        return Err(target.source.error(format!(
+            "has {}, for {}",
+            counted(len, "item"),
+            counted(positions.len(), "axis")
+        )));
     }
     for (at, axis) in positions.into_iter().enumerate() {
         shape[axis] = match &target.items {
@@ -215,7 +225,7 @@ mod tests {
         let graph = "g (float[N, 7] x, int64[2] s) => (y) { y = CenterCropPad (x, s) }";
         assert_eq!(infer_y(18, graph), "float[?, ?]");
         let graph = "g (float[N, 7] x) => (y) <int64[1] s = {10}> { y = CenterCropPad (x, s) }";
-        assert_eq!(error(18, graph), "centercroppad.shape: input 1 has 1 items, for 2 axes");
+        assert_eq!(error(18, graph), "centercroppad.shape: input 1 has 1 item, for 2 axes");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::common::{Source, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;
@@ -52,7 +53,8 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if shape.is_empty() {
             return Err(RuleError::scalar(In(0)));
         }
-        let message = format!("orders {} axes, but the input has {}", positions.len(), shape.len());
+        let message =
+            format!("orders {}, but the input has {}", counted(positions.len(), "axis"), shape.len());
         return Err(RuleError::attribute("perm", message));
     }
     let moved: DimVec = positions.iter().map(|axis| shape[*axis]).collect();

@@ -4,6 +4,7 @@
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
@@ -33,7 +34,11 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let last = indices.len() - 1;
     let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
     let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| *tuple <= data.len()) else {
-        let message = format!("an index has {tuple} numbers, but there are {} axes", data.len());
+        let message = format!(
+            "an index has {}, but there are {}",
+            counted(tuple, "number"),
+            counted(data.len(), "axis")
+        );
         return Err(RuleError::shapes(&[In(0), In(1)], message));
     };
     require_tuples(cx, &data, (0, tuple))?;
@@ -67,8 +72,10 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         if let (Some(most), Some(written)) = (cx.const_dim(cache[axis]), cx.const_dim(update[axis]))
             && written > most
         {
-            let message =
-                format!("the update has {written} elements along axis {axis}, but the cache has {most}");
+            let message = format!(
+                "the update has {} along axis {axis}, but the cache has {most}",
+                counted(written, "element")
+            );
             return Err(RuleError::shapes(&[In(0), In(1)], message));
         }
         let relation = "are the update and the cache";

@@ -9,6 +9,7 @@
 use typeloom_dim::{Condition, DimId, Dims, Domain, Relation, Verdict};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::affine::moves::Sliced;
 use super::common::{List, list, unknown_extent};
@@ -56,9 +57,11 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         None => match count {
             Some(count) if count > 0 && shape.is_empty() => return Err(RuleError::scalar(In(0))),
             Some(count) if count > shape.len() => {
-                return Err(starts
-                    .source
-                    .error(format!("lists {count} axes, but the input has {}", shape.len())));
+                return Err(starts.source.error(format!(
+                    "lists {}, but the input has {}",
+                    counted(count, "axis"),
+                    shape.len()
+                )));
             }
             Some(count) => (0..count).collect(),
             None => return cx.set_rank(Out(0), shape.len()),
@@ -105,7 +108,9 @@ fn lengths(lists: &[Option<&List>]) -> RuleResult<Option<usize>> {
     for list in lists.iter().flatten() {
         match (count, list.len) {
             (Some(count), Some(len)) if count != len => {
-                return Err(list.source.error(format!("has {len} items, but starts has {count}")));
+                return Err(list
+                    .source
+                    .error(format!("has {}, but starts has {count}", counted(len, "item"))));
             }
             (None, len) => count = len,
             (Some(_), _) => {}
@@ -421,6 +426,6 @@ mod tests {
     fn lists_of_different_lengths_are_an_error() {
         let graph =
             "g (float[4, 4] x) => (y) <int64[2] s = {0, 0}, int64[1] e = {2}> { y = Slice (x, s, e) }";
-        assert_eq!(error(13, graph), "slice.range: input 2 has 1 items, but starts has 2");
+        assert_eq!(error(13, graph), "slice.range: input 2 has 1 item, but starts has 2");
     }
 }

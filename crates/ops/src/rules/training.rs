@@ -2,6 +2,7 @@
 
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::{Entry, rule};
 
@@ -25,7 +26,8 @@ fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> RuleResult {
     let given = cx.input_count().saturating_sub(2);
     if !given.is_multiple_of(groups) || cx.output_count() != given / groups * (1 + histories) {
         let message = format!(
-            "{given} tensors in and {} out do not divide into parameters, gradients and histories",
+            "{} in and {} out do not divide into parameters, gradients and histories",
+            counted(given, "tensor"),
             cx.output_count()
         );
         return Err(RuleError::shapes(&[In(2), Out(0)], message));
@@ -53,9 +55,10 @@ fn gradient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let count = cx.attr_strings("xs")?.unwrap_or_default().len();
     if cx.output_count() > count || cx.input_count() < count {
         let message = format!(
-            "names {count} variables, but there are {} inputs and {} outputs",
-            cx.input_count(),
-            cx.output_count()
+            "names {}, but there are {} and {}",
+            counted(count, "variable"),
+            counted(cx.input_count(), "input"),
+            counted(cx.output_count(), "output")
         );
         return Err(RuleError::attribute("xs", message));
     }

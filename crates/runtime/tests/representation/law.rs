@@ -119,7 +119,7 @@ fn node(
     let is_number = x.dtype != Dtype::Bool;
     let is_wide = is_number && x.dtype.size_bytes() >= Some(4);
     // Operators that the element type does not have are other ones.
-    let choice = random.below(40);
+    let choice = random.below(46);
     match choice {
         0 => truth(m.equal(a, b)),
         1 | 2 if is_number => truth(if choice == 1 { m.less(a, b) } else { m.greater(a, b) }),
@@ -182,6 +182,14 @@ fn node(
         37 if is_number && !matches!(x.dtype, Dtype::U16 | Dtype::I16) => {
             vec![of(m.reduce_max(a, None, ReduceMaxAttrs::default()), x.dtype, &[1, 1])]
         }
+        40 => truth(m.equal(p, q)),
+        41 => truth(m.where_(p, q, &m.not(p))),
+        42 | 43 => {
+            let to = *random.pick(&DTYPES);
+            vec![of(m.cast(p, to, CastAttrs::default()), to, &mask.shape)]
+        }
+        44 => truth(m.gather(p, &g.ints(&[-1, 0, 1]), GatherAttrs { axis: Some(1) })),
+        45 => vec![of(m.concat(&[p, q], 0), Dtype::Bool, &[2 * ROWS, COLUMNS])],
         38 if is_wide => vec![of(m.reduce_sum(a, None, ReduceSumAttrs::default()), x.dtype, &[1, 1])],
         _ => alike(m.identity(a)),
     }

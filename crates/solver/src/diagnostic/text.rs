@@ -53,7 +53,7 @@ pub fn clip(text: &str, max: usize) -> String {
 
 /// `1 input`, `2 inputs`.
 pub fn count(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    typeloom_types::plural::counted(count, noun)
 }
 
 /// `a`, `a or b`, `a, b or c`; a long list ends with the number of omitted items.

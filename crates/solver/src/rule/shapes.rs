@@ -6,6 +6,7 @@ use std::ops::RangeBounds;
 
 use typeloom_dim::shape::DimVec;
 use typeloom_dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+use typeloom_types::plural::counted;
 
 use super::{Extent, ExtentRelation, Port, RuleCx, RuleError};
 use crate::state::recovery::Purpose;
@@ -425,7 +426,10 @@ impl RuleCx<'_, '_> {
     pub fn axis(&self, name: &'static str, axis: i64, rank: usize) -> Result<usize, RuleError> {
         typeloom_types::shape::position(axis, rank).ok_or_else(|| {
             let limit = rank.to_string();
-            RuleError::attribute(name, format!("is {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+            RuleError::attribute(
+                name,
+                format!("is {axis}, outside [-{limit}, {limit}) for {}", counted(rank, "axis")),
+            )
         })
     }
 

@@ -9,6 +9,7 @@ mod convert;
 
 use std::fmt;
 
+use typeloom_types::plural::counted;
 use typeloom_types::relation::PortRef;
 
 use crate::diagnostic::text::suggestion;
@@ -263,5 +264,5 @@ fn shown(all: &[TypeError], one: impl Fn() -> String) -> String {
 
 fn several(errors: &[TypeError]) -> String {
     let lines: String = errors.iter().map(|error| format!("\n- {error}")).collect();
-    format!("{} errors{lines}", errors.len())
+    format!("{}{lines}", counted(errors.len(), "error"))
 }

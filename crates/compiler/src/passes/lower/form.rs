@@ -20,6 +20,7 @@ use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::elem::Elem;
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 use typeloom_types::tree::TypeNode;
 use typeloom_types::tree::builtin::TYPE_SCALAR;
 
@@ -553,6 +554,6 @@ const MAX_ELEMENTS: i64 = 1 << 22;
 pub(super) fn bounded(count: i64) -> OrRefusal<usize> {
     match usize::try_from(count) {
         Ok(fits) if count <= MAX_ELEMENTS => Ok(fits),
-        Ok(_) | Err(_) => refuse(format!("a constant of {count} elements is too large")),
+        Ok(_) | Err(_) => refuse(format!("a constant of {} is too large", counted(count, "element"))),
     }
 }

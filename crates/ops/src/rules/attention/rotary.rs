@@ -3,6 +3,7 @@
 use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::share;
 use crate::rules::affine::require_positions;
@@ -75,7 +76,7 @@ fn rotated(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> RuleResult<Option<DimId>
         0 => Ok(size),
         dim => match size.and_then(|size| cx.const_dim(size)) {
             Some(size) if dim > size => {
-                let message = format!("is {dim}, but a head has only {size} elements");
+                let message = format!("is {dim}, but a head has only {}", counted(size, "element"));
                 Err(RuleError::attribute("rotary_embedding_dim", message))
             }
             Some(_) | None => Ok(Some(cx.dims().constant(dim))),
@@ -89,7 +90,7 @@ fn half(cx: &mut RuleCx<'_, '_>, rotated: DimId) -> RuleResult<DimId> {
     {
         return Err(RuleError::shapes(
             &[INPUT],
-            format!("{rotated} elements of a head cannot be split into pairs"),
+            format!("{} of a head cannot be split into pairs", counted(rotated, "element")),
         ));
     }
     let two = cx.dims().constant(2);

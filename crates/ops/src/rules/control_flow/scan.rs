@@ -8,6 +8,7 @@ use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
     Control, Exit, ExitRule, GraphTypes, Knowledge, Rule, RuleCx, RuleError, RuleResult, Trips,
 };
+use typeloom_types::plural::counted;
 
 use super::{graph, last_value, require_count, set_last};
 
@@ -53,7 +54,7 @@ impl Form {
         }
         let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
         if axes.len() != count {
-            let message = format!("has {} items, but {count} are needed", axes.len());
+            let message = format!("has {}, but {count} are needed", counted(axes.len(), "item"));
             return Err(RuleError::attribute(name, message));
         }
         Ok(axes)
@@ -77,7 +78,8 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
     let Some(scanned) = in_range else {
         let message = format!(
-            "is {scanned}, but the node has {given} inputs for loop state variables and scanned values"
+            "is {scanned}, but the node has {} for loop state variables and scanned values",
+            counted(given, "input")
         );
         return Err(RuleError::attribute("num_scan_inputs", message));
     };
@@ -86,7 +88,10 @@ fn ports(cx: &RuleCx<'_, '_>, form: Form) -> RuleResult<Ports> {
     require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
     let outputs = cx.output_count();
     if outputs < state {
-        let message = format!("the graph has {outputs} outputs, but there are {state} loop state variables");
+        let message = format!(
+            "the graph has {}, but there are {state} loop state variables",
+            counted(outputs, "output")
+        );
         return Err(RuleError::Body { graph: body, message });
     }
     Ok(Ports { body, state, scanned, collected: outputs - state })

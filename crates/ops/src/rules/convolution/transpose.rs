@@ -10,6 +10,7 @@
 use typeloom_dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
 use crate::rules::common::unknown_extent;
@@ -52,7 +53,8 @@ fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     bias(cx, ports)?;
     let Some(pads) = cx.const_ints(In(2)) else { return Ok(()) };
     if pads.len() != 2 * spatial {
-        let message = format!("must have {} numbers for these axes, but has {}", 2 * spatial, pads.len());
+        let message =
+            format!("must have {} for these axes, but has {}", counted(2 * spatial, "number"), pads.len());
         return Err(RuleError::value(In(2), message));
     }
     let mut widening = read(cx, spatial)?;

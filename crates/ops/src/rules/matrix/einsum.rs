@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Port, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 /// The part of the equation for one operand: letters before and after the ellipsis.
 struct Term {
@@ -71,7 +72,8 @@ pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         };
         let fits = if term.after.is_some() { shape.len() >= term.len() } else { shape.len() == term.len() };
         if !fits {
-            let message = format!("the equation gives it {} axes, but it has {}", term.len(), shape.len());
+            let message =
+                format!("the equation gives it {}, but it has {}", counted(term.len(), "axis"), shape.len());
             return Err(RuleError::shapes(&[port], message));
         }
         let covered = shape.len() - term.len();
@@ -82,7 +84,9 @@ pub(super) fn einsum(cx: &mut RuleCx<'_, '_>) -> RuleResult {
                 && before != covered
             {
                 let message = format!(
-                    "ellipsis for input {at} represents {covered} dimensions, but ellipsis for input {other} represents {before} dimensions"
+                    "ellipsis for input {at} represents {}, but ellipsis for input {other} represents {}",
+                    counted(covered, "dimension"),
+                    counted(before, "dimension")
                 );
                 return Err(RuleError::shapes(&[port], message));
             }

@@ -3,6 +3,7 @@
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use super::super::common::require_at_most;
 use super::{classes, scores, targets_per_row};
@@ -117,7 +118,7 @@ fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> RuleResult {
         };
         match (first, length) {
             (Some((other, before)), Some(length)) if before != length => {
-                let message = format!("has {length} items, but `{other}` has {before}");
+                let message = format!("has {}, but `{other}` has {before}", counted(length, "item"));
                 return Err(RuleError::attribute(name, message));
             }
             (None, Some(length)) => first = Some((name, length)),

@@ -4,6 +4,7 @@ use typeloom_dim::DimId;
 use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Port, RuleCx, RuleError, RuleResult};
+use typeloom_types::plural::counted;
 
 use crate::rules::common::{self, MAX_AXES, Source, require_multiple, set_extents};
 use crate::rules::sliding::{self, Rounding, Windows};
@@ -84,8 +85,10 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> RuleResu
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
         && column.checked_rem(elements) != Some(0)
     {
-        let message =
-            format!("a column has {column} elements, which is not a multiple of the {elements} of a block");
+        let message = format!(
+            "a column has {}, which is not a multiple of the {elements} of a block",
+            counted(column, "element")
+        );
         return Err(RuleError::shapes(&[INPUT], message));
     }
     require_multiple(

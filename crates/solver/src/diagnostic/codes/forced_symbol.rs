@@ -24,6 +24,7 @@
 //! by its ends, or as the divisors of a number up to [`MAX_DIVIDED`].
 
 use typeloom_dim::{Condition, DimId, progression, symbols_of};
+use typeloom_types::plural::counted;
 
 use crate::diagnostic::{Code, Diagnostic, Scope, list, quote};
 use crate::program::{StepId, ValueId};
@@ -52,7 +53,7 @@ fn numbers(values: &[i64]) -> String {
                 format!("a divisor of {last}")
             }
             [first, .., last] if values.len() > MAX_LISTED => {
-                format!("one of {} numbers between {first} and {last}", values.len())
+                format!("one of {} between {first} and {last}", counted(values.len(), "number"))
             }
             _ => list(),
         };

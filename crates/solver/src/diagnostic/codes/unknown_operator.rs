@@ -1,5 +1,6 @@
 //! Diagnostic code `unknown-operator`.
 
+use crate::diagnostic::text::did_you_mean;
 use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope, quote};
 use crate::program::StepId;
 
@@ -32,6 +33,10 @@ impl Scope<'_, '_> {
         };
         let mark = Mark::primary(Part::Operator, "not known, so nothing is known of its outputs");
         let diagnostic = self.node_diagnostic(Code::UnknownOperator, step, message, &[mark]);
+        if domain_unknown && let Some(question) = did_you_mean(near) {
+            let diagnostic = diagnostic.with_help(question);
+            return diagnostic.with_help_lines(&format!("or {DESCRIBE}"));
+        }
         if near.is_empty() {
             let function = match op.domain {
                 "" => String::new(),
@@ -61,6 +66,19 @@ mod tests {
             r#"<ir_version: 10, opset_import: ["": 21, "own": 1]> g (float x) => (y) { y = own.Twist(x) }"#;
         let expected = ["error[unknown-operator]: nothing defines domain `own` of `Twist`"];
         assert_eq!(reports(model), expected);
+    }
+
+    #[test]
+    fn a_similar_domain_is_suggested() {
+        let model = r#"<ir_version: 10, opset_import: ["": 21, "org.exmaple": 1, "org.example": 1]>
+            g (float x) => (y) { y = org.exmaple.Twist(x) }
+            <domain: "org.example", opset_import: ["": 21]> Twist (a) => (b) { b = Neg(a) }"#;
+        assert_eq!(
+            reports(model),
+            ["error[unknown-operator]: nothing defines domain `org.exmaple` of `Twist`"]
+        );
+        let help = help(model);
+        assert!(help.starts_with("did you mean `org.example`?\nor describe it"), "{help}");
     }
 
     #[test]

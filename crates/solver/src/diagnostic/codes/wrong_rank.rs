@@ -1,5 +1,7 @@
 //! Diagnostic code `wrong-rank`.
 
+use typeloom_types::plural::counted;
+
 use crate::diagnostic::{Code, Diagnostic, Fix, Safety, Scope, clip};
 use crate::elem::Elem;
 use crate::program::StepId;
@@ -9,7 +11,7 @@ super::code!("wrong-rank", Error, "a tensor has the wrong number of axes");
 
 /// A range of numbers of axes: `2 axes`, `1 to 3 axes`, `at least 1 axis`.
 pub(crate) fn axes_text(least: usize, most: Option<usize>) -> String {
-    let axes = |count: usize| if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
+    let axes = |count: usize| counted(count, "axis");
     match most {
         Some(most) if least == most => axes(least),
         Some(most) if least == 0 => format!("at most {}", axes(most)),
