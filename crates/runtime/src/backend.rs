@@ -39,6 +39,7 @@ use typeloom_onnx::messages::{
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::plural::counted;
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::TYPE_ANY;
 
@@ -74,7 +75,7 @@ pub enum CpuError {
     #[error(transparent)]
     Tensor(#[from] DecodeTensorError),
     /// The number of tensors differs from the number of inputs.
-    #[error("the graph has {expected} inputs, not {given}")]
+    #[error("the graph has {}, not {given}", counted(*expected, "input"))]
     InputCount { expected: usize, given: usize },
     /// A result is not a tensor.
     #[error("output `{0}` is not a tensor")]

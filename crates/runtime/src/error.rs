@@ -23,6 +23,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::named::UnknownName;
 use typeloom_compiler::artifact::LoadError;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::decode::DecodeTensorError;
@@ -37,6 +38,7 @@ use typeloom_solver::program::MAX_NESTING;
 use typeloom_tensor::any_tensor::error::TensorError;
 use typeloom_tensor::peer::PeerId;
 use typeloom_tensor::value_check::Mismatch;
+use typeloom_types::plural::counted;
 use typeloom_wire::delivery::ReceiveError;
 use typeloom_wire::port::PortTypeError;
 use typeloom_wire::send::SendError;
@@ -72,7 +74,7 @@ pub enum PrepareError {
         limit: usize,
     },
     /// Inlining the functions of the model yields too many nodes.
-    #[error("the functions of the model unfold to more than {limit} nodes")]
+    #[error("the functions of the model unfold to more than {}", counted(*limit, "node"))]
     TooManyNodes { limit: usize },
     /// A compiled program cannot be linked with its components.
     #[error(transparent)]
@@ -138,11 +140,11 @@ pub enum RunError {
     #[error("input `{name}` is missing")]
     MissingInput { name: String },
     /// An unknown input was given.
-    #[error("the {owner} has no input `{name}`")]
+    #[error("the {owner} has {unknown}")]
     UnknownInput {
         /// `model` or `program`.
         owner: &'static str,
-        name: String,
+        unknown: UnknownName,
     },
     /// An input is not of its type.
     #[error("input `{name}`: {mismatch}")]
@@ -424,7 +426,7 @@ pub enum ComponentError {
     #[error("the data source has no more batches")]
     Exhausted,
     /// The component returned more or fewer values than the node has outputs.
-    #[error("the component returned {found} values for {expected} outputs")]
+    #[error("the component returned {} for {}", counted(*found, "value"), counted(*expected, "output"))]
     Count { expected: usize, found: usize },
 }
 

@@ -100,7 +100,7 @@ impl Executor {
 
     fn run_named(&self, mut inputs: Inputs, verify: Verify) -> Result<RunOutcome, RunError> {
         let values = self.inputs().iter().map(|port| take(port, &mut inputs)).collect::<Result<_, _>>()?;
-        reject_unknown("program", inputs)?;
+        reject_unknown("program", self.inputs(), &inputs)?;
         let (values, symbols) = self.run_in_order(values, verify)?;
         let outputs = self.outputs().iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(RunOutcome { outputs, symbols })

@@ -21,6 +21,7 @@ use typeloom_tensor::datum::Datum;
 use typeloom_tensor::peer::PeerId;
 use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::plural::counted;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_PEER_ID_VEC};
 
 use crate::error::NodeError;
@@ -33,6 +34,8 @@ pub struct Literal {
     pub shape: Vec<usize>,
     /// The elements in row-major order.
     pub elements: Vec<Scalar>,
+    /// The lengths of the rows of a matrix if they differ, which is an error of the conversion.
+    pub ragged: Option<Vec<usize>>,
 }
 
 /// An element.
@@ -61,7 +64,17 @@ pub enum LiteralError {
     /// Complex numbers have no notation.
     #[error("a value of type {} cannot be written", dtype.onnx_name())]
     Complex { dtype: Dtype },
-    /// The rows of a matrix have different lengths, or a shape does not fit its elements.
+    /// The rows of a matrix have different lengths.
+    #[error("the rows have different lengths: row 0 has {}, and row {row} has {found}", counted(*first, "element"))]
+    Ragged {
+        /// The length of the first row.
+        first: usize,
+        /// The first row of another length, counted from 0.
+        row: usize,
+        /// Its length.
+        found: usize,
+    },
+    /// A shape does not fit its elements.
     #[error(transparent)]
     Tensor(#[from] TensorError),
     #[error("the elements cannot be converted: {0}")]
@@ -72,20 +85,30 @@ impl Literal {
     /// A single element.
     #[must_use]
     pub fn scalar(element: Scalar) -> Self {
-        Self { shape: Vec::new(), elements: vec![element] }
+        Self { shape: Vec::new(), elements: vec![element], ragged: None }
     }
 
     /// A list of elements.
     #[must_use]
     pub fn list(elements: Vec<Scalar>) -> Self {
-        Self { shape: vec![elements.len()], elements }
+        Self { shape: vec![elements.len()], elements, ragged: None }
     }
 
     /// A matrix by its rows. Rows of different lengths are an error of the conversion.
+    ///
+    /// ```
+    /// # use typeloom_runtime::literal::Literal;
+    /// # use typeloom_types::dtype::Dtype;
+    /// let matrix = Literal::matrix([vec![1.into(), 2.into()], vec![3.into()]]);
+    /// let message = "the rows have different lengths: row 0 has 2 elements, and row 1 has 1";
+    /// assert_eq!(matrix.tensor(Dtype::F32).unwrap_err().to_string(), message);
+    /// ```
     #[must_use]
     pub fn matrix<const N: usize>(rows: [Vec<Scalar>; N]) -> Self {
-        let width = rows.iter().map(Vec::len).max().unwrap_or(0);
-        Self { shape: vec![N, width], elements: rows.into_iter().flatten().collect() }
+        let lengths: Vec<usize> = rows.iter().map(Vec::len).collect();
+        let width = lengths.first().copied().unwrap_or(0);
+        let ragged = lengths.iter().any(|length| *length != width).then_some(lengths);
+        Self { shape: vec![N, width], elements: rows.into_iter().flatten().collect(), ragged }
     }
 
     /// The value of a type: a tensor, or the peers that texts name.
@@ -113,6 +136,11 @@ impl Literal {
     /// # Errors
     /// [`LiteralError`].
     pub fn tensor(&self, dtype: Dtype) -> Result<AnyTensor, LiteralError> {
+        if let Some([first, others @ ..]) = self.ragged.as_deref()
+            && let Some(at) = others.iter().position(|length| length != first)
+        {
+            return Err(LiteralError::Ragged { first: *first, row: at + 1, found: others[at] });
+        }
         let wrong = |at: usize| LiteralError::Element { element: self.elements[at].clone(), dtype, at };
         let all = |read: &dyn Fn(&Scalar) -> Option<i128>| {
             let elements = self.elements.iter().enumerate();

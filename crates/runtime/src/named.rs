@@ -15,8 +15,11 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
+use typeloom_solver::diagnostic::text::{list, suggestion};
 use typeloom_tensor::datum::Datum;
+use typeloom_types::suggest::nearest;
 
 use crate::literal::{Literal, LiteralError};
 use crate::session::Port;
@@ -57,9 +60,39 @@ impl Inputs {
         literal.value(&port.ty).map(Some)
     }
 
-    /// The first name that no port took.
-    pub(crate) fn rest(self) -> Option<String> {
-        self.values.into_keys().chain(self.literals.into_keys()).min()
+    /// The first name that none of the ports has.
+    pub(crate) fn unknown(&self, ports: &[Port]) -> Option<UnknownName> {
+        let names = self.values.keys().chain(self.literals.keys());
+        let name = names.filter(|name| ports.iter().all(|port| port.name != **name)).min()?;
+        Some(UnknownName::of(name, ports))
+    }
+}
+
+/// A name that no input has: `` no input `xx`; it has `x` and `y`; did you mean `x`? ``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// The name.
+    pub name: String,
+    /// The names of the inputs.
+    pub known: Vec<String>,
+}
+
+impl UnknownName {
+    /// The name next to those of the inputs.
+    #[must_use]
+    pub fn of(name: &str, ports: &[Port]) -> Self {
+        Self { name: name.to_owned(), known: ports.iter().map(|port| port.name.clone()).collect() }
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, known } = self;
+        let quoted: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+        let others = if known.is_empty() { "no others".to_owned() } else { list(&quoted, "and") };
+        let verb = if known.is_empty() { ", and" } else { "; it has" };
+        let near = nearest(name, known.iter().map(String::as_str));
+        write!(f, "no input `{name}`{verb} {others}{}", suggestion(&near))
     }
 }
 

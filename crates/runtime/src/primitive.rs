@@ -14,6 +14,7 @@ use typeloom_module::dispatch::fits_primitive;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 use typeloom_types::primitives;
 use typeloom_types::shape::position;
 
@@ -267,7 +268,10 @@ pub(crate) fn constant(node: &NodeProto) -> Option<TensorProto> {
 /// The sizes of `parts` equal parts. If the extent is not divisible, the last parts are smaller or empty.
 fn even(shape: &[usize], axis: i64, parts: usize) -> Result<Vec<i64>, ComponentError> {
     let (Some(extent), 1..) = (position(axis, shape.len()).map(|at| shape[at]), parts) else {
-        return Err(ComponentError::Inconsistent(format!("axis {axis} cannot be split in {parts} parts")));
+        return Err(ComponentError::Inconsistent(format!(
+            "axis {axis} cannot be split in {}",
+            counted(parts, "part")
+        )));
     };
     let each = extent.div_ceil(parts);
     let size = |at: usize| i64::try_from(each.min(extent.saturating_sub(at * each))).unwrap_or(0);

@@ -223,16 +223,12 @@ impl Session {
 
     fn run_named<'o>(
         &self,
-        mut inputs: Inputs,
+        inputs: Inputs,
         verify: Verify,
         observer: Option<&'o mut Observer<'o>>,
     ) -> Result<RunOutcome, RunError> {
         let mut symbols = SymbolBindings::default();
-        let mut values = Vec::with_capacity(self.inputs.len());
-        for port in &*self.inputs {
-            values.push(take_input(port, &mut inputs, &mut symbols)?);
-        }
-        reject_unknown("model", inputs)?;
+        let values = take_inputs("model", &self.inputs, inputs, &mut symbols)?;
         if let Some(condition) = self.preconditions.violated(|symbol| symbols.get(symbol)) {
             let symbols = symbols.iter().map(|(name, extent)| (name.to_owned(), extent)).collect();
             return Err(RunError::Precondition { condition, symbols });
@@ -270,13 +266,25 @@ impl Session {
     }
 }
 
-/// Takes the value of an input and checks it; `None` if the default applies.
-pub(crate) fn take_input(
-    port: &Port,
-    inputs: &mut Inputs,
+/// Takes the values of all inputs and checks them; `None` if the default applies. A misspelt name is reported
+/// rather than the missing value of its input.
+pub(crate) fn take_inputs(
+    owner: &'static str,
+    ports: &[Port],
+    mut inputs: Inputs,
     symbols: &mut SymbolBindings,
-) -> Result<Option<Datum>, RunError> {
-    check_input(port, take(port, inputs)?, symbols)
+) -> Result<Vec<Option<Datum>>, RunError> {
+    let mut values = Vec::with_capacity(ports.len());
+    for port in ports {
+        match check_input(port, take(port, &mut inputs)?, symbols) {
+            Err(missing @ RunError::MissingInput { .. }) => {
+                return Err(reject_unknown(owner, ports, &inputs).err().unwrap_or(missing));
+            }
+            value => values.push(value?),
+        }
+    }
+    reject_unknown(owner, ports, &inputs)?;
+    Ok(values)
 }
 
 /// Checks the value of an input, and converts it to the form of its type.
@@ -301,7 +309,7 @@ pub(crate) fn take(port: &Port, inputs: &mut Inputs) -> Result<Option<Datum>, Ru
     inputs.take(port).map_err(|error| RunError::Literal { name: port.name.clone(), error })
 }
 
-/// Rejects values that no input took.
-pub(crate) fn reject_unknown(owner: &'static str, rest: Inputs) -> Result<(), RunError> {
-    rest.rest().map_or(Ok(()), |name| Err(RunError::UnknownInput { owner, name }))
+/// Rejects values with a name that no input has, among those that are left.
+pub(crate) fn reject_unknown(owner: &'static str, ports: &[Port], rest: &Inputs) -> Result<(), RunError> {
+    rest.unknown(ports).map_or(Ok(()), |unknown| Err(RunError::UnknownInput { owner, unknown }))
 }

@@ -122,7 +122,18 @@ fn inputs_have_solved_types_and_symbols_have_one_value() {
     assert_eq!(error.to_string(), "input `y`: float[3] is not float[n], where n = 2");
     let error = run(&session, &[("x", two.clone()), ("y", AnyTensor::from([1_i64; 2]))]).unwrap_err();
     assert_eq!(error.to_string(), "input `y`: int64[2] is not float[n], where n = 2");
-    assert_eq!(run(&session, &[("x", two)]).unwrap_err(), RunError::MissingInput { name: "y".to_owned() });
+    let error = run(&session, &[("x", two.clone())]).unwrap_err();
+    assert_eq!(error, RunError::MissingInput { name: "y".to_owned() });
+    // The misspelt name explains why `y` is missing.
+    let error = run(&session, &[("x", two.clone()), ("why", two)]).unwrap_err();
+    assert_eq!(error.to_string(), "the model has no input `why`; it has `x` and `y`");
+}
+
+#[test]
+fn a_misspelt_input_has_a_suggestion() {
+    let session = session(&format!("{HEADER} g (float[n] image) => (y) {{ y = Neg(image) }}"));
+    let error = run(&session, &[("imgae", AnyTensor::from([1.0_f32]))]).unwrap_err();
+    assert_eq!(error.to_string(), "the model has no input `imgae`; it has `image`; did you mean `image`?");
 }
 
 #[test]

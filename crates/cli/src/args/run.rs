@@ -1,8 +1,10 @@
 //! The arguments of `typeloom run`.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args as ClapArgs, ValueEnum};
+use clap::Args as ClapArgs;
 
 use super::size::size;
 use super::{Color, SolveArgs};
@@ -10,11 +12,21 @@ use super::{Color, SolveArgs};
 /// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
 
-/// An implementation to compare with.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+/// The reference of a comparison.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ReferenceArg {
-    /// ONNX Runtime
+    /// The same model in ONNX Runtime.
     Ort,
+    /// Another model.
+    Model(String),
+}
+
+impl FromStr for ReferenceArg {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(if text == "ort" { Self::Ort } else { Self::Model(text.to_owned()) })
+    }
 }
 
 /// `typeloom run`
@@ -36,14 +48,14 @@ pub(crate) struct RunArgs {
     /// Compare every computed value with its solved type
     #[arg(long, help_heading = "Comparisons")]
     pub(crate) verify: bool,
-    /// Run the same inputs in another implementation, and show the largest difference of each output: `ort`
-    /// is ONNX Runtime, as the package of Python (`python3`, or the interpreter that TYPELOOM_PYTHON names).
-    /// The exit code is 1 if a difference exceeds the tolerance
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Comparisons")]
+    /// Run the same inputs in another model with the same interface, or in ONNX Runtime, and show the largest
+    /// difference of each output. `ort` is ONNX Runtime, as the package of Python (`python3`, or the
+    /// interpreter that TYPELOOM_PYTHON names). The exit code is 1 if a difference exceeds the tolerance
+    #[arg(long, value_name = "FILE|ort", help_heading = "Comparisons")]
     pub(crate) compare: Option<ReferenceArg>,
     /// The tolerance of numbers in outputs, absolute for numbers up to 1 and relative above (default: 1e-4
-    /// for float and double, eight steps of the smallest float that the output is computed from, 0 for
-    /// integers)
+    /// for float and double, eight steps of the narrowest float that one of the models computes the output
+    /// from, 0 for integers)
     #[arg(long, value_name = "NUMBER", requires = "compare", value_parser = tolerance, help_heading = "Comparisons")]
     pub(crate) tolerance: Option<f64>,
     /// The maximum number of iterations of all loops of the model together, on the embedded backend

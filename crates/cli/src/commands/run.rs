@@ -7,8 +7,9 @@
 //! that of `--size`, or a small default. Numbers come from a seed that is an option, so that two runs agree.
 //! If a value of a type cannot be generated, the error names the input.
 //!
-//! `--compare` runs the same inputs in ONNX Runtime. Two results agree if they differ by no more than the
-//! least precise element type on the way to the output allows (`typeloom_project::run::precision`), or by `--tolerance`.
+//! `--compare` runs the same inputs in ONNX Runtime, or in another model with the same interface. Two results
+//! agree if they differ by no more than the least precise element type on the way to the output allows, in
+//! either model (`typeloom_project::run::precision`), or by `--tolerance`.
 //!
 //! **Invariant:** work, steps and memory are limited before anything is computed (`run/budget.rs`), from the
 //! size of the file and the options. Exit codes are those of `exit.rs`.
@@ -20,31 +21,22 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use typeloom_project::parts::cpu::ops::generate::Random;
 use typeloom_project::parts::onnx::text::escape;
+use typeloom_project::parts::runtime::named::UnknownName;
 use typeloom_project::parts::runtime::session::Port;
-use typeloom_project::parts::solver::model::Checked;
-use typeloom_project::parts::solver::program::ValueId;
 use typeloom_project::parts::tensor::any_tensor;
 use typeloom_project::parts::tensor::datum::Datum;
 use typeloom_project::parts::tensor::value_check::SymbolBindings;
 use typeloom_project::parts::tensor::value_type::{Dim, Element, ValueType};
-use typeloom_project::parts::types::dtype::Dtype;
-
-use typeloom_project::parts::io::files::SideFiles;
-use typeloom_project::run::difference::{self, Precision};
-use typeloom_project::run::{literal, precision, random};
+use typeloom_project::run::{literal, random};
 
 use crate::args::{CPU, ReferenceArg, RunArgs};
 use crate::exit::Outcome;
-use crate::input::{self, Source};
-use crate::output::{MAX_COLUMN, refuse, write};
+use crate::input;
+use crate::output::write;
 use crate::progress::progress;
 use crate::run::engine::{self, Make};
-use crate::run::prepared::{Prepared, RunFailure};
-use crate::run::reference::{self, Model, Reference};
-use crate::run::{budget, store, summary};
-
-/// The number of bytes by which a model and its file are compared.
-const MAX_START: usize = 4096;
+use crate::run::loaded::{Loaded, fail};
+use crate::run::{comparison, store, summary};
 
 /// Runs a model on the embedded backend, or starts the command of another one with `arguments`.
 pub(crate) fn start(args: &RunArgs, arguments: &[OsString]) -> anyhow::Result<Outcome> {
@@ -63,55 +55,39 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         bail!("engines of others count neither steps nor memory nor work");
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
-    let source = input::source(&args.file);
-    let mut plan = crate::settings::plan(&args.solve, &source)?;
-    plan.options.functions |= args.compare.is_some();
-    let mut file = source.open()?;
-    let mended = plan.file_to_run(&file);
-    let is_mended = mended.is_some();
-    if let Some(mended) = mended {
-        file = mended;
+    let mut model = match Loaded::new(args, &args.file, engine.clone())? {
+        Ok(model) => model,
+        Err(outcome) => return Ok(outcome),
+    };
+    let other = match &args.compare {
+        Some(ReferenceArg::Model(file)) => match Loaded::new(args, file, engine)? {
+            Ok(other) => {
+                comparison::same_interface(&mut model, &other)?;
+                Some(other)
+            }
+            Err(outcome) => return Ok(outcome),
+        },
+        Some(ReferenceArg::Ort) | None => None,
+    };
+    let (inputs, generated) =
+        any_tensor::budget::within(model.limits.memory, || inputs(args, &model.inputs))?;
+    if let Some(other) = &other {
+        comparison::inputs_fit(other, &inputs)?;
     }
-    let bytes = file.model().shared();
-    let mut checked = match source.with_side_files(|side| plan.well_typed(&file, side))? {
-        Ok(checked) => checked,
-        Err(diagnostics) => return refuse(&source.name, &diagnostics, args.color, "not run"),
-    };
-    let checked = checked.solved();
-    let side_files = SideFiles::new(source.folder());
-    let read = |tensor: &_| side_files.read(tensor);
-    let limits = budget::limits(args, checked, bytes.len(), source.folder());
-    let narrowed = narrowed(checked);
-    let narrowest = args.compare.map(|_| precision::narrowest(checked)).unwrap_or_default();
-    let prepared = match engine {
-        None => Prepared::embedded(checked, bytes, &read, limits, args.verify),
-        Some(engine) => Prepared::hosted(engine, checked, &read, args.verify),
-    };
-    let prepared = match prepared {
-        Ok(prepared) => prepared,
-        Err(failure) => return fail(args, &source, &failure, "not run"),
-    };
-    let mut ports = prepared.inputs().to_vec();
-    for port in &mut ports {
-        if let Some(ty) = narrowed.get(&port.name) {
-            port.ty = ty.clone();
-        }
-    }
-    let (inputs, generated) = any_tensor::budget::within(limits.memory, || inputs(args, &ports))?;
     let mut shown = String::new();
     if !generated.is_empty() {
         shown += &format!("inputs, generated from seed {}\n{}", args.random_seed, summary::table(&generated));
     }
     let progress = progress(None, "{spinner} running {wide_msg} {elapsed}");
-    progress.set_message(source.name.clone());
-    let compared = args.compare.map(|reference| (reference, inputs.clone()));
-    let ran = prepared.run(inputs);
+    progress.set_message(model.source.name.clone());
+    let compared = args.compare.as_ref().map(|_| inputs.clone());
+    let ran = model.prepared.run(inputs);
     let (outcome, held) = match ran {
         Ok(done) => done,
         Err(failure) => {
             progress.finish_and_clear();
             write(&shown)?;
-            return fail(args, &source, &failure, "failed");
+            return fail(args, &model.source, &failure, "failed");
         }
     };
     shown += &format!("outputs\n{}", summary::table(&outcome.outputs));
@@ -132,87 +108,28 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             }
         }
     }
-    let mut verdict = Outcome::Typed;
-    if let Some((ReferenceArg::Ort, inputs)) = compared {
-        let model = match source.path() {
-            Some(path) if !is_mended && is_content(path, bytes)? => Model::File(path),
-            _ => Model::Bytes(bytes, source.folder()),
-        };
-        // The outputs are shown even if the comparison fails.
-        let comparison = compare(args, &model, &inputs, &outcome.outputs, &narrowest)
-            .inspect_err(|_| drop(write(&shown)))?;
-        shown += &comparison.0;
-        verdict = comparison.1;
-    }
+    let compared = match (compared, &other) {
+        (None, _) => Ok(Ok((String::new(), Outcome::Typed))),
+        (Some(inputs), Some(other)) => {
+            progress.set_message(other.source.name.clone());
+            let ran = other.prepared.run(inputs).map_err(|failure| (other, failure));
+            ran.map(|(others, _)| {
+                Ok(comparison::with_model(args, [&model, other], [outcome.outputs, others.outputs]))
+            })
+        }
+        (Some(inputs), None) => Ok(comparison::with_ort(args, &model, &inputs, &outcome.outputs)),
+    };
     progress.finish_and_clear();
+    // The outputs are shown even if the comparison fails.
     write(&shown)?;
-    Ok(verdict)
-}
-
-/// Whether these bytes are the content of a file: standard input and converted files are not.
-fn is_content(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
-    let cannot = || format!("cannot read `{}`", path.display());
-    let file = typeloom_project::parts::io::files::open(path).with_context(cannot)?;
-    // A mapped file is not read as a whole: texts and models differ in length or at their beginnings.
-    let start = |bytes: &[u8]| bytes.get(..bytes.len().min(MAX_START)).map(<[u8]>::to_vec);
-    Ok(file.len() == bytes.len() && start(&file) == start(bytes))
-}
-
-/// Compares the outputs with those of ONNX Runtime. Returns a table and the outcome.
-fn compare(
-    args: &RunArgs,
-    model: &Model<'_>,
-    inputs: &HashMap<String, Datum>,
-    outputs: &[(String, Datum)],
-    narrowest: &HashMap<String, Dtype>,
-) -> anyhow::Result<(String, Outcome)> {
-    let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
-    let (version, others) = match reference::run(model, inputs, &names)? {
-        Reference::Outputs { version, outputs } => (version, outputs),
-        Reference::Rejected(message) => return Ok((format!("{}\n", escape(&message)), Outcome::Problems)),
-    };
-    let mut is_close = true;
-    let mut rows = Vec::new();
-    for ((name, own), other) in outputs.iter().zip(others) {
-        let text = match other {
-            Ok(other) => {
-                let precision = Precision { given: args.tolerance, narrowest: narrowest.get(name).copied() };
-                let comparison = difference::compare(own, &other, precision);
-                is_close &= comparison.is_close();
-                comparison.to_string()
-            }
-            Err(reason) => {
-                is_close = false;
-                format!("not compared, because ONNX Runtime gives {reason}")
-            }
-        };
-        rows.push([escape(name).into_owned(), escape(&text).into_owned()]);
+    match compared {
+        Ok(compared) => {
+            let (table, verdict) = compared?;
+            write(&table)?;
+            Ok(verdict)
+        }
+        Err((other, failure)) => fail(args, &other.source, &failure, "failed"),
     }
-    let width = rows.iter().map(|[name, _]| name.chars().count()).max().unwrap_or(0).min(MAX_COLUMN);
-    let rows = rows.iter().map(|[name, text]| format!("  {name:<width$}  {text}\n"));
-    let table = format!("differences from ONNX Runtime {}\n{}", escape(&version), rows.collect::<String>());
-    Ok((table, if is_close { Outcome::Typed } else { Outcome::Problems }))
-}
-
-/// The types of the inputs as the caller narrows them by `--seed` and `--assume`.
-fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, ValueType> {
-    let inputs = checked.body().graph(checked.body().root()).inputs.clone();
-    let narrowed = |input: ValueId| {
-        let ty = checked.type_of(input);
-        let ty = ty.value_type(checked.universe(), checked.dims());
-        ty.is_concrete().then(|| (checked.body().value_name(input).to_owned(), ty))
-    };
-    inputs.into_iter().filter_map(narrowed).collect()
-}
-
-/// Shows why a model was not run to its end.
-fn fail(args: &RunArgs, source: &Source, failure: &RunFailure, verdict: &str) -> anyhow::Result<Outcome> {
-    if failure.diagnostics.is_empty() {
-        write(&format!("{}: {}\n", source.name, escape(&failure.message)))?;
-    } else {
-        refuse(&source.name, &failure.diagnostics, args.color, verdict)?;
-    }
-    Ok(failure.outcome)
 }
 
 /// All inputs by name; the generated ones, in the order of the model.
@@ -233,11 +150,7 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
             bail!("an input is written NAME=VALUE or NAME=FILE, not `{argument}`");
         };
         let Some(port) = port else {
-            let names: Vec<String> = ports.iter().map(|port| format!("`{}`", port.name)).collect();
-            match &names[..] {
-                [] => bail!("the model has no input `{name}`, and no others"),
-                _ => bail!("the model has no input `{name}`; it has {}", names.join(", ")),
-            }
+            bail!("the model has {}", UnknownName::of(name, ports));
         };
         if inputs.contains_key(name) {
             bail!("input `{name}` is given twice");

@@ -83,6 +83,14 @@ impl Prepared {
         }
     }
 
+    /// The outputs, in the order of the model.
+    pub(crate) fn outputs(&self) -> &[Port] {
+        match self {
+            Self::Embedded(session, _) => session.outputs(),
+            Self::Hosted(session) => session.outputs(),
+        }
+    }
+
     /// Runs the model. Returns the result and a line that describes the verification.
     pub(crate) fn run(&self, inputs: HashMap<String, Datum>) -> Result<(RunOutcome, String), RunFailure> {
         match self {

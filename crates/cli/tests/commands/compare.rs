@@ -1,4 +1,4 @@
-//! `typeloom run --compare ort`.
+//! `typeloom run --compare`, with ONNX Runtime and with another model.
 //!
 //! The tests with ONNX Runtime need a Python interpreter with the package `onnxruntime`, as `TYPELOOM_PYTHON`
 //! or `python3`. Without it they report that they are skipped, and fail under `CI=true`.
@@ -174,6 +174,80 @@ fn a_model_that_onnx_runtime_rejects_is_a_problem_with_its_message() {
 }
 
 #[test]
+fn two_models_are_compared_with_the_tolerance_of_their_narrowest_type() {
+    let folder = Folder::new("models");
+    model(&folder, "wide.onnx", "g (float[N, 3] x, float[3, 2] w) => (y) { y = MatMul(x, w) }");
+    model(
+        &folder,
+        "half.onnx",
+        "g (float[N, 3] x, float[3, 2] w) => (y) {\
+           a = Cast<to = 10>(x) b = Cast<to = 10>(w) c = MatMul(a, b) y = Cast<to = 1>(c) }",
+    );
+    let run = |arguments: &[&str]| folder.run(&[&["run"], arguments].concat());
+    let last = |run: &Run| run.out.lines().last().unwrap_or_default().to_owned();
+    for pair in [["wide.onnx", "half.onnx"], ["half.onnx", "wide.onnx"]] {
+        let compared = run(&[pair[0], "--compare", pair[1]]);
+        assert_eq!(compared.code, 0, "{}{}", compared.out, compared.err);
+        assert!(compared.out.contains(&format!("\ndifferences from {}\n", pair[1])), "{}", compared.out);
+        assert!(last(&compared).ends_with("within the tolerance of 7.8e-3 for float16"), "{}", compared.out);
+    }
+    let strict = run(&["wide.onnx", "--compare", "half.onnx", "--tolerance", "0"]);
+    assert!(strict.code == 1 && last(&strict).contains("exceed the tolerance of 0.0e0"), "{}", strict.out);
+    let same = run(&["wide.onnx", "--compare", "wide.onnx"]);
+    assert_eq!((same.code, last(&same)), (0, "  y  equal".to_owned()));
+}
+
+#[test]
+fn a_stored_tensor_of_a_narrow_type_widens_the_tolerance() {
+    let folder = Folder::new("stored");
+    model(&folder, "wide.onnx", "g (float[2] x) => (y) <float[1] w = {0.1}> { y = Mul(x, w) }");
+    let half = "g (float[2] x) => (y) <float16[1] h = {11878}> { w = Cast<to = 1>(h) y = Mul(x, w) }";
+    model(&folder, "half.onnx", half);
+    let compared = folder.run(&["run", "wide.onnx", "--compare", "half.onnx", "-i", "x=[1, 100]"]);
+    assert!(compared.code == 0 && compared.out.contains("7.8e-3 for float16"), "{}", compared.out);
+}
+
+#[test]
+fn models_with_different_interfaces_are_not_compared() {
+    let folder = Folder::new("interfaces");
+    model(&folder, "a.onnx", "g (float[N, 3] x) => (y) { y = Neg(x) }");
+    model(&folder, "type.onnx", "g (float16[N, 3] x) => (y) { z = Neg(x) y = Cast<to = 1>(z) }");
+    model(&folder, "rank.onnx", "g (float[N] x) => (y) { y = Neg(x) }");
+    model(&folder, "names.onnx", "g (float[N, 3] x, bool m) => (z) { z = Neg(x) m2 = Not(m) }");
+    model(&folder, "fixed.onnx", "g (float[1, 3] x) => (y) { y = Neg(x) }");
+    for (other, expected) in [
+        (
+            "type.onnx",
+            "`a.onnx` and `type.onnx` have different interfaces: input `x`: float[N, 3] in `a.onnx`, \
+             float16[N, 3] in `type.onnx`\n",
+        ),
+        (
+            "rank.onnx",
+            "`a.onnx` and `rank.onnx` have different interfaces: input `x`: float[N, 3] in `a.onnx`, float[N] in \
+             `rank.onnx`; output `y`: float[N, 3] in `a.onnx`, float[N] in `rank.onnx`\n",
+        ),
+        (
+            "names.onnx",
+            "`a.onnx` and `names.onnx` have different interfaces: input `m`: bool in `names.onnx`, and no such input in \
+             `a.onnx`; output `y`: float[N, 3] in `a.onnx`, and no such output in `names.onnx`; output `z`: float[N, 3] \
+             in `names.onnx`, and no such output in `a.onnx`\n",
+        ),
+        (
+            "fixed.onnx",
+            "input `x`: float[5, 3] is not float[1, 3] in `fixed.onnx`; --size and --input choose other extents\n",
+        ),
+    ] {
+        let compared = folder.run(&["run", "a.onnx", "--compare", other]);
+        assert_eq!((compared.code, &*compared.out), (2, ""), "{other}: {}", compared.err);
+        assert_eq!(compared.err, format!("typeloom: {expected}"));
+    }
+    let sized = folder.run(&["run", "a.onnx", "--compare", "fixed.onnx", "--size", "N=1"]);
+    assert!(sized.code == 0 && sized.out.ends_with("  y  equal\n"), "{}{}", sized.out, sized.err);
+    let missing = folder.run(&["run", "a.onnx", "--compare", "b.onnx"]);
+    assert!(missing.code == 2 && missing.err.contains("cannot read `b.onnx`"), "{}", missing.err);
+}
+
+#[test]
 fn an_interpreter_that_cannot_be_started_is_an_error_of_the_command() {
     let folder = Folder::new("missing");
     model(&folder, "m.onnx", "g (float[2] x) => (y) { y = Neg(x) }");
@@ -234,7 +308,7 @@ fn an_answer_of_another_form_type_or_length_is_reported() {
         (
             "text",
             r#"{"type": 8, "shape": [1], "strings": ["b"]}"#,
-            "y 1 of 1 elements exceed the tolerance of 0.0e0",
+            "y 1 of 1 element exceeds the tolerance of 0.0e0",
         ),
         (
             "shape",

@@ -67,10 +67,10 @@ fn a_value_that_does_not_fit_is_an_error_that_names_the_input() {
         ("mask=[2]", "input `mask`: `2` is no value of type bool"),
         ("x=[1, 2]", "input `x`: float[2] is not float[N, 2]"),
         ("x=[[1, 2, 3]]", "input `x`: float[1, 3] is not float[N, 2]"),
-        ("x=[[1], [2, 3]]", "input `x`: lists at one level have different lengths"),
+        ("x=[[1], [2, 3]]", "input `x`: list [1] has 2 elements, and those before it have 1"),
         ("x=[[1, 2]", "input `x`: `,` or `]` is expected at ``"),
         ("x=m.onnx", "input `x`: `m.onnx` is neither a value nor a `.npy` or `.pb` file"),
-        ("y=1", "the model has no input `y`; it has `steps`, `mask`, `x`, `s`, `a`, `a=b`"),
+        ("y=1", "the model has no input `y`; it has `steps`, `mask`, `x`, `s`, `a` and `a=b`"),
         ("steps", "an input is written NAME=VALUE or NAME=FILE, not `steps`"),
         ("x=gone.npy", "cannot read `gone.npy`"),
     ] {

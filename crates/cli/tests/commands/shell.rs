@@ -52,7 +52,7 @@ fn bash_completes_commands_options_and_their_values() {
     assert_eq!(completions(&["typeloom", "inf"]), ["infer"]);
     assert_eq!(completions(&["typeloom", "run", "--random"]), ["--random-seed"]);
     assert_eq!(completions(&["typeloom", "rust", "di"]), ["diff"]);
-    assert_eq!(completions(&["typeloom", "run", "--compare", ""]), ["ort"]);
+    assert_eq!(completions(&["typeloom", "infer", "--format", "j"]), ["json"]);
     assert!(completions(&["typeloom", "infer", "-"]).contains(&"--filter".to_owned()));
 }
 

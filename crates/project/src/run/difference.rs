@@ -7,8 +7,10 @@
 use typeloom_tensor::any_tensor::AnyTensor;
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::plural::counted;
 
 use super::cast;
+use super::precision::narrower;
 
 /// The smallest default tolerance of floats.
 const MIN_TOLERANCE: f64 = 1e-4;
@@ -28,6 +30,8 @@ pub struct Difference {
     pub beyond: usize,
     /// The largest tolerance that was applied.
     pub tolerance: f64,
+    /// The float type that the tolerance follows from; `None` if the caller gives it, and for other types.
+    pub narrowest: Option<Dtype>,
 }
 
 /// The result of a comparison.
@@ -57,26 +61,28 @@ pub struct Precision {
     pub narrowest: Option<Dtype>,
 }
 
-/// The distance of 1 and the next number of a float type, as far as it exceeds the smallest tolerance.
+/// The distance of 1 and the next number of a float type; the largest of them for floats of 8 bits or less.
 pub fn step(dtype: Dtype) -> f64 {
     match dtype {
-        Dtype::F64 | Dtype::F32 => 0.0,
+        Dtype::F64 => f64::EPSILON,
+        Dtype::F32 => f64::from(f32::EPSILON),
         Dtype::F16 => f64::from(2.0_f32.powi(-10)),
         Dtype::BF16 => f64::from(2.0_f32.powi(-7)),
         _ => 0.125,
     }
 }
 
-/// The tolerance of an element type.
-fn tolerance(dtype: Dtype, precision: Precision) -> f64 {
+/// The tolerance of an element type, and the float type that it follows from.
+fn tolerance(dtype: Dtype, precision: Precision) -> (f64, Option<Dtype>) {
     let Precision { given, narrowest } = precision;
-    match dtype.class() {
-        DtypeClass::Float => given.unwrap_or_else(|| {
-            let step = narrowest.map_or(0.0, step).max(step(dtype));
-            MIN_TOLERANCE.max(STEPS * step)
-        }),
-        DtypeClass::SignedInt | DtypeClass::UnsignedInt => given.unwrap_or(0.0),
-        DtypeClass::Bool | DtypeClass::Complex | DtypeClass::String => 0.0,
+    match (dtype.class(), given) {
+        (DtypeClass::Float, None) => {
+            let narrowest = narrower(narrowest, Some(dtype));
+            (MIN_TOLERANCE.max(STEPS * narrowest.map_or(0.0, step)), narrowest)
+        }
+        (DtypeClass::SignedInt | DtypeClass::UnsignedInt, None) => (0.0, None),
+        (DtypeClass::Float | DtypeClass::SignedInt | DtypeClass::UnsignedInt, Some(given)) => (given, None),
+        (DtypeClass::Bool | DtypeClass::Complex | DtypeClass::String, _) => (0.0, None),
     }
 }
 
@@ -121,9 +127,16 @@ pub fn compare(own: &Datum, reference: &Datum, precision: Precision) -> Comparis
 }
 
 /// Adds the differences of two tensors of one type and shape; `false` if their elements cannot be compared.
-fn tensors(a: &AnyTensor, b: &AnyTensor, tolerance: f64, total: &mut Difference) -> bool {
+fn tensors(
+    a: &AnyTensor,
+    b: &AnyTensor,
+    (tolerance, narrowest): (f64, Option<Dtype>),
+    total: &mut Difference,
+) -> bool {
     total.elements += a.len();
-    total.tolerance = total.tolerance.max(tolerance);
+    if tolerance >= total.tolerance {
+        (total.tolerance, total.narrowest) = (tolerance, narrowest);
+    }
     if let (Ok(a), Ok(b)) = (a.strings(), b.strings()) {
         let differing = a.zip(b).filter(|(a, b)| a != b).count();
         total.differing += differing;
@@ -182,7 +195,8 @@ impl Difference {
 
 impl std::fmt::Display for Comparison {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Difference { absolute, relative, elements, differing, beyond, tolerance } = match self {
+        let Difference { absolute, relative, elements, differing, beyond, tolerance, narrowest } = match self
+        {
             Self::Numbers(difference) => difference,
             Self::Unlike(message) => return f.write_str(message),
         };
@@ -193,8 +207,16 @@ impl std::fmt::Display for Comparison {
             write!(f, "absolute {absolute:.1e}, relative {relative:.1e}, ")?;
         }
         match beyond {
-            0 => write!(f, "within the tolerance of {tolerance:.1e}"),
-            beyond => write!(f, "{beyond} of {elements} elements exceed the tolerance of {tolerance:.1e}"),
+            0 => write!(f, "within the tolerance of {tolerance:.1e}")?,
+            beyond => {
+                let verb = if *beyond == 1 { "exceeds" } else { "exceed" };
+                let all = counted(*elements, "element");
+                write!(f, "{beyond} of {all} {verb} the tolerance of {tolerance:.1e}")?;
+            }
+        }
+        match narrowest {
+            Some(narrowest) => write!(f, " for {}", narrowest.onnx_name()),
+            None => Ok(()),
         }
     }
 }
@@ -270,6 +292,10 @@ mod tests {
         assert!(!compare(&a, &b, Precision::default()).is_close());
         assert!(compare(&a, &b, halves).is_close());
         assert!(!compare(&a, &b, Precision { given: Some(1e-6), ..halves }).is_close());
+        let text = compare(&a, &b, halves).to_string();
+        assert!(text.ends_with("within the tolerance of 7.8e-3 for float16"), "{text}");
+        let text = compare(&a, &b, Precision { given: None, narrowest: Some(Dtype::F64) }).to_string();
+        assert!(text.ends_with("1 of 1 element exceeds the tolerance of 1.0e-4 for float"), "{text}");
     }
 
     #[test]
@@ -278,7 +304,7 @@ mod tests {
         assert!(compare(&of("a"), &of("a"), Precision::default()).is_close());
         assert_eq!(
             compare(&of("a"), &of("b"), precision(Some(1.0))).to_string(),
-            "1 of 1 elements exceed the tolerance of 0.0e0"
+            "1 of 1 element exceeds the tolerance of 0.0e0"
         );
     }
 }

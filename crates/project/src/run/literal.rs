@@ -15,6 +15,7 @@ use typeloom_tensor::datum::Datum;
 use typeloom_tensor::map::MapDatum;
 use typeloom_tensor::value_type::{Element, ValueType};
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 
 /// The maximum number of axes.
 const MAX_RANK: usize = 32;
@@ -24,8 +25,18 @@ const MAX_RANK: usize = 32;
 pub enum LiteralError {
     #[error("{expected} is expected at `{rest}`")]
     Syntax { expected: &'static str, rest: String },
-    #[error("lists at one level have different lengths")]
-    Ragged,
+    #[error("list {} has {}, and those before it have {expected}", position(at), counted(*found, "element"))]
+    Ragged {
+        /// The position of the list in each list around it, the outermost first.
+        at: Vec<usize>,
+        found: usize,
+        expected: usize,
+    },
+    #[error("elements and lists are at one level{}{}", if at.is_empty() { "" } else { ", at " }, position(at))]
+    Mixed {
+        /// As for [`LiteralError::Ragged`], of an element.
+        at: Vec<usize>,
+    },
     #[error("more than {MAX_RANK} lists are nested")]
     TooDeep,
     #[error("`{text}` is no value of type {}", dtype.onnx_name())]
@@ -86,12 +97,15 @@ fn tensor(text: &str, dtype: Dtype) -> Result<AnyTensor, LiteralError> {
     }
     let Parsed { shape, leaves } = parse(text)?;
     let (texts, elements): (Vec<String>, _) = leaves.into_iter().map(|leaf| (leaf.text, leaf.value)).unzip();
-    Literal { shape, elements }.tensor(dtype).map_err(|error| match error {
+    Literal { shape, elements, ragged: None }.tensor(dtype).map_err(|error| match error {
         // The element as it is written.
         Inexact::Element { at, dtype, .. } => LiteralError::Element { text: texts[at].clone(), dtype },
         Inexact::Complex { dtype } => LiteralError::Type { ty: dtype.onnx_name().to_owned() },
         Inexact::NoValue { ty } => LiteralError::Type { ty: ty.to_string() },
         Inexact::Tensor(error) => LiteralError::Tensor(error),
+        Inexact::Ragged { first, row, found } => {
+            LiteralError::Ragged { at: vec![row], found, expected: first }
+        }
         Inexact::Cast(error) => LiteralError::Cast(error),
     })
 }
@@ -139,7 +153,7 @@ fn parse(text: &str) -> Result<Parsed, LiteralError> {
         } else {
             let (leaf, after) = leaf(rest)?;
             if *depth.get_or_insert(counts.len()) != counts.len() {
-                return Err(LiteralError::Ragged);
+                return Err(LiteralError::Mixed { at: counts });
             }
             leaves.push(leaf);
             rest = after.trim_start();
@@ -155,7 +169,8 @@ fn parse(text: &str) -> Result<Parsed, LiteralError> {
                     return Err(syntax("the end", rest));
                 }
                 if depth.is_some_and(|depth| depth != extents.len()) {
-                    return Err(LiteralError::Ragged);
+                    // An element is as deep as an empty list.
+                    return Err(LiteralError::Mixed { at: Vec::new() });
                 }
                 let shape = extents.into_iter().map(Option::unwrap_or_default).collect();
                 return Ok(Parsed { shape, leaves });
@@ -167,11 +182,17 @@ fn parse(text: &str) -> Result<Parsed, LiteralError> {
             let Some(after) = rest.strip_prefix(']') else { return Err(syntax("`,` or `]`", rest)) };
             rest = after.trim_start();
             let count = counts.pop().unwrap_or_default();
-            if *extents[counts.len()].get_or_insert(count) != count {
-                return Err(LiteralError::Ragged);
+            let expected = *extents[counts.len()].get_or_insert(count);
+            if expected != count {
+                return Err(LiteralError::Ragged { at: counts, found: count, expected });
             }
         }
     }
+}
+
+/// The position of a list or an element, as indices: `[1][0]`.
+fn position(at: &[usize]) -> String {
+    at.iter().map(|index| format!("[{index}]")).collect()
 }
 
 fn leaf(rest: &str) -> Result<(Leaf, &str), LiteralError> {
@@ -245,8 +266,16 @@ mod tests {
         assert_eq!(message("[1 2]", Dtype::F32), "`,` or `]` is expected at `2]`");
         assert!(message("[1,]", Dtype::F32).ends_with("is expected at `]`"));
         assert!(message("[", Dtype::F32).ends_with("is expected at ``"));
-        for ragged in ["[[1], 2]", "[1, [2]]", "[[1, 2], [3]]", "[[[]], [1]]", "[[], [[]]]", "[[1], []]"] {
-            assert_eq!(message(ragged, Dtype::F32), "lists at one level have different lengths", "{ragged}");
+        for (ragged, expected) in [
+            ("[[1, 2], [3]]", "list [1] has 1 element, and those before it have 2"),
+            ("[[1], []]", "list [1] has 0 elements, and those before it have 1"),
+            ("[[[1], [2]], [[3], [4, 5]]]", "list [1][1] has 2 elements, and those before it have 1"),
+            ("[[], [[]]]", "list [1] has 1 element, and those before it have 0"),
+            ("[[1], 2]", "elements and lists are at one level, at [1]"),
+            ("[1, [2]]", "elements and lists are at one level, at [1][0]"),
+            ("[[[]], [1]]", "elements and lists are at one level"),
+        ] {
+            assert_eq!(message(ragged, Dtype::F32), expected, "{ragged}");
         }
         assert_eq!(message(&"[".repeat(1000), Dtype::F32), "more than 32 lists are nested");
     }

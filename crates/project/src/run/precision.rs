@@ -1,13 +1,13 @@
 //! The narrowest element types on the way from the inputs of a model to its outputs.
 //!
-//! A result of `float` is no more exact than a value of `float16` that it was computed from. Inputs and
-//! stored tensors are given exactly; each value that a node makes is rounded to its element type.
+//! A result of `float` is no more exact than a value of `float16` that it was computed from. Two runs get
+//! equal inputs; each value that a node makes, and each stored tensor, is rounded to its element type.
 
 use std::collections::{BTreeSet, HashMap};
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::program::{Origin, StepId, ValueId};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::difference::step;
@@ -30,7 +30,13 @@ fn narrowest_before(checked: &mut Checked<'_>, output: ValueId) -> Option<Dtype>
     let mut open = vec![output];
     let mut calls = false;
     while let Some(value) = open.pop() {
-        let Some(maker) = body.maker(value) else { continue };
+        let Some(maker) = body.maker(value) else {
+            match body.value(value).origin {
+                Origin::Initializer(_) => found = narrower(found, floats(&checked.type_of(value))),
+                Origin::Input | Origin::InputWithDefault(_) | Origin::Step(_) | Origin::Undefined => {}
+            }
+            continue;
+        };
         // The nodes of nested graphs are between the two ends of their node.
         let (first, last) = (body.first_step(maker).index(), body.last_step(maker).index());
         for step in (first..=last).map(StepId::new) {
@@ -60,7 +66,7 @@ fn floats(ty: &typeloom_solver::solution::Type) -> Option<Dtype> {
 }
 
 /// The type of the larger steps.
-fn narrower(a: Option<Dtype>, b: Option<Dtype>) -> Option<Dtype> {
+pub fn narrower(a: Option<Dtype>, b: Option<Dtype>) -> Option<Dtype> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if step(b) > step(a) { b } else { a }),
         (a, b) => a.or(b),

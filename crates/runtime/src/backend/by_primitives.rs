@@ -15,6 +15,7 @@ use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_tensor::datum::Datum;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
+use typeloom_types::plural::counted;
 use typeloom_types::primitives;
 
 use crate::convert::{FromDatum, IntoDatum};
@@ -46,7 +47,7 @@ pub enum WalkError<E: Error + 'static> {
     #[error("no node makes `{0}`")]
     NoValue(String),
     /// The number of tensors differs from the number of inputs.
-    #[error("the graph has {expected} inputs, not {given}")]
+    #[error("the graph has {}, not {given}", counted(*expected, "input"))]
     InputCount { expected: usize, given: usize },
 }
 

@@ -1,9 +1,11 @@
 //! Errors of engines.
 
+use crate::named::UnknownName;
 use typeloom_onnx::DecodeError;
 use typeloom_rewrite::annotate::AnnotateError;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Location, diagnose_bytes, diagnose_external_data};
 use typeloom_tensor::value_check::Mismatch;
+use typeloom_types::plural::counted;
 
 use crate::literal::LiteralError;
 
@@ -54,10 +56,10 @@ pub enum EngineError {
     #[error("input `{name}` is missing")]
     MissingInput { name: String },
     /// An unknown input was given.
-    #[error("the model has no input `{name}`")]
-    UnknownInput { name: String },
+    #[error("the model has {unknown}")]
+    UnknownInput { unknown: UnknownName },
     /// The number of tensors differs from the number of inputs.
-    #[error("the graph has {expected} inputs, not {given}")]
+    #[error("the graph has {}, not {given}", counted(*expected, "input"))]
     InputCount { expected: usize, given: usize },
     /// The default of an input cannot be replaced.
     #[error("{engine} cannot replace the default value of `{name}`")]
@@ -80,7 +82,7 @@ pub enum EngineError {
     #[error("{engine} returned `{name}` with another type: {mismatch}")]
     Output { engine: String, name: String, mismatch: Mismatch },
     /// The number of results differs from the number of outputs.
-    #[error("{engine} returned {given} results, not {expected}")]
+    #[error("{engine} returned {}, not {expected}", counted(*given, "result"))]
     OutputCount { engine: String, expected: usize, given: usize },
 }
 

@@ -182,7 +182,11 @@ impl EngineSession {
             let literal = |error| EngineError::Literal { name: port.name.clone(), error };
             match (inputs.take(port).map_err(literal)?, port.has_default) {
                 (None, true) => {}
-                (None, false) => return Err(EngineError::MissingInput { name: port.name.clone() }),
+                (None, false) => {
+                    let unknown = inputs.unknown(&self.inputs);
+                    let missing = || EngineError::MissingInput { name: port.name.clone() };
+                    return Err(unknown.map_or_else(missing, |unknown| EngineError::UnknownInput { unknown }));
+                }
                 (Some(_), true) => {
                     let engine = self.engine.name().to_owned();
                     return Err(EngineError::Default { engine, name: port.name.clone() });
@@ -198,8 +202,8 @@ impl EngineSession {
                 }
             }
         }
-        if let Some(name) = inputs.rest() {
-            return Err(EngineError::UnknownInput { name });
+        if let Some(unknown) = inputs.unknown(&self.inputs) {
+            return Err(EngineError::UnknownInput { unknown });
         }
         let results = self.results(given, &mut symbols)?;
         let names = self.outputs.iter().map(|port| port.name.clone());

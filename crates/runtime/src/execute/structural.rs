@@ -8,6 +8,7 @@ use typeloom_tensor::datum::Datum;
 use typeloom_tensor::value_check::to_declared_form;
 use typeloom_tensor::value_type::ValueType;
 use typeloom_types::dtype::Dtype;
+use typeloom_types::plural::counted;
 use typeloom_types::tree::TypeNode;
 
 use super::operand;
@@ -32,7 +33,11 @@ pub(super) fn cast(value: Datum, to: &'static TypeNode) -> Result<Datum, NodeErr
 
 pub(super) fn bundle(keys: &[String], inputs: Vec<Option<Datum>>) -> Result<Datum, NodeError> {
     if keys.len() != inputs.len() {
-        return Err(invalid(format!("{} names for {} children", keys.len(), inputs.len())));
+        return Err(invalid(format!(
+            "{} for {}",
+            counted(keys.len(), "name"),
+            counted(inputs.len(), "child")
+        )));
     }
     let child = |(key, child): (&String, Option<Datum>)| {
         child.map(|child| (key.clone(), child)).ok_or_else(|| invalid(format!("child `{key}` is missing")))

@@ -53,7 +53,7 @@ use crate::named::Inputs;
 use crate::options::{NO_EXTERNAL_DATA, RunLimits, Verify};
 use crate::plan::{Plan, SlotId, WireValue};
 use crate::prepare::{Linked, Preparation, Types, WireValues};
-use crate::session::{Port, ports, reject_unknown, take_input};
+use crate::session::{Port, ports, take_inputs};
 
 pub mod answers;
 
@@ -225,14 +225,10 @@ impl Part {
     fn finish(
         &self,
         mut activation: Activation<'_>,
-        mut inputs: Inputs,
+        inputs: Inputs,
         from: Option<PeerId>,
     ) -> Result<PartOutcome, RunError> {
-        let mut values = Vec::with_capacity(self.plan.inputs.len());
-        for port in &*self.plan.inputs {
-            values.push(take_input(port, &mut inputs, activation.symbols())?);
-        }
-        reject_unknown("program", inputs)?;
+        let values = take_inputs("program", &self.plan.inputs, inputs, activation.symbols())?;
         let run = self.memory.lend(|scratch| (activation.execute(values), scratch))?;
         let (mut outputs, mut each) = (Vec::new(), Vec::new());
         for (name, slot) in self.plan.outputs.iter().zip(&self.plan.body.outputs) {

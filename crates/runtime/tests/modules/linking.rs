@@ -148,7 +148,10 @@ fn inputs_are_checked_against_their_types() -> Outcome {
         run(&executor, inputs).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(text(vec![("x", two())]), "input `y` is missing");
-    assert_eq!(text(vec![("x", two()), ("y", two()), ("z", two())]), "the program has no input `z`");
+    assert_eq!(
+        text(vec![("x", two()), ("y", two()), ("z", two())]),
+        "the program has no input `z`; it has `x` and `y`; did you mean `x` or `y`?"
+    );
     let mismatch = text(vec![("x", two()), ("y", floats(&[3], &[0.0; 3]))]);
     assert_eq!(mismatch, "input `y`: float[3] is not float[N], where N = 2");
     let odd: typeloom_tensor::datum::Datum = AnyTensor::from([1_i64, 2]).into();
