@@ -12,7 +12,7 @@ use super::{Color, SolveArgs};
 /// The built-in backend.
 pub(crate) const CPU: &str = "cpu";
 
-/// What the outputs are compared with.
+/// The reference of a comparison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum ReferenceArg {
     /// The same model in ONNX Runtime.
