@@ -13,6 +13,7 @@ use typeloom_project::check::SideFiles;
 use typeloom_project::file::Source;
 use typeloom_project::parts::report::human::{self, Color};
 use typeloom_project::parts::report::json;
+use typeloom_project::parts::solver::diagnostic::Severity;
 use typeloom_project::parts::view::scene::Scene;
 use typeloom_project::plan::Plan;
 use typeloom_testing::recorded;
@@ -79,8 +80,10 @@ fn command_pages_and_the_function_of_the_other_faces_report_the_same_problems() 
         typeloom(&["view", name, "--output", output]);
         let scene = scene_of(&std::fs::read_to_string(&page).expect("the page is written"));
         let marks: Vec<&str> = scene.marks.iter().map(|mark| mark.report.as_str()).collect();
-        // A report begins with the severity, the code and the message; the second line is the location.
-        let reports: Vec<String> = found.iter().map(|it| human::diagnostic(name, it, Color::Never)).collect();
+        // A report begins with the severity, the code and the message. A page has errors before warnings.
+        let (errors, others): (Vec<_>, Vec<_>) = found.iter().partition(|it| it.severity == Severity::Error);
+        let reports: Vec<String> =
+            errors.iter().chain(&others).map(|it| human::diagnostic(name, it, Color::Never)).collect();
         assert_eq!(marks, reports, "{name}: the page");
     }
     drop(std::fs::remove_file(&page));

@@ -50,6 +50,8 @@ pub(crate) fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) {
 /// Runs a command, which succeeds; returns its output.
 pub(crate) fn run(command: &mut Command) -> String {
     let shown = format!("{command:?}");
+    // Cargo's path has the folder of an earlier `cargo build` before that of the library under test.
+    command.env_remove("LD_LIBRARY_PATH");
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
     assert!(status.success(), "{shown}\n{status}\n{stdout}\n{stderr}");

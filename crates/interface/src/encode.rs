@@ -18,7 +18,7 @@
 //! tensor type, with both sides as extents, which the pool normalizes as all extents. The [crate
 //! documentation](crate) states the form of the whole type.
 //!
-//! The names of symbols are not part of the type. [`Interface::to_pool_named`] returns them beside it, for
+//! The names of symbols are not part of the type. [`Interface::to_pool_named`] returns them with it, for
 //! bundles, which have [names of variables](typeloom_pool::Pool::export_named) as hints.
 //!
 //! **Invariant:** the result is closed. It depends only on the names and the order of parameters, on their

@@ -45,7 +45,7 @@ pub(super) fn run(args: &PushArgs, at: &RegistryLocation) -> anyhow::Result<Outc
     }
 }
 
-/// What pushes have in common.
+/// The common part of pushes.
 struct Pusher<'a> {
     args: &'a PushArgs,
     /// `None` for a preview without a registry.

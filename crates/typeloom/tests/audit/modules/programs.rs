@@ -335,7 +335,7 @@ fn a_header_lists_every_exported_function_with_its_ports() -> Outcome {
     let header = c_header("my lib", &functions)?;
     let digest = recorded.functions[0].digest.to_string();
     for line in [
-        "#define MY_LIB_INPUT_X 0 /* `x`: bfloat16[A], bb_tensor_bf16_t */".to_owned(),
+        "#define MY_LIB_INPUT_X 0 /* `x`: bfloat16[N], bb_tensor_bf16_t */".to_owned(),
         "#define MY_LIB_PAIR_UP_FUNCTION \"pair up\"".to_owned(),
         format!("#define MY_LIB_PAIR_UP_DIGEST \"{digest}\""),
         "#define MY_LIB_PAIR_UP_INPUT_COUNT 2".to_owned(),
