@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[3]
 GOLDEN = sorted((ROOT / "crates" / "pool" / "tests" / "golden").glob("*.bundle"))
 #: Bundles that omit types of the receiver.
 THIN = ("thin", "thin-open")
+#: Bundles with names of variables.
+NAMED = {"names"}
 
 
 def members() -> list[Descriptor[Idx | Member]]:
@@ -182,7 +184,10 @@ def test_recorded_bundles_have_their_views(path: Path) -> None:
     other = Pool()
     reconstructed = other.reconstruct(pool.describe_all(types))
     found = {label: reconstructed[pool.digest(ty)] for label, ty in ((root.label, root.ty) for root in roots)}
-    assert other.export(found) == bundle
+    again = other.export(found)
+    # Names of variables are no part of a type: a bundle of the types alone is without them.
+    assert again == bundle or path.stem in NAMED
+    assert [(root.label, root.digest) for root in again.roots] == [(root.label, root.digest) for root in bundle.roots]
 
 
 def test_there_are_recorded_bundles() -> None:

@@ -12,7 +12,7 @@ Traceback (most recent call last):
 typeloom.registry.RejectedError: `vision/net` has mode backward, which the new version violates
   version 1: inputs.x.shape[1]: 3 -> 4 (breaks both ways)
   version 1: outputs.y.shape[1]: 3 -> 4 (breaks both ways)
-  none of the latest 1 versions is compatible
+  the latest version is not compatible
 >>> print(registry.pull("vision/net@production"))
 (x: float[N, 3]) -> (y: float[N, 3])
 >>> bool(registry.verify())
