@@ -188,8 +188,8 @@ def run(model: Path, **inputs: np.ndarray) -> list[np.ndarray]:
 
 #: Blocks of the README that other first hours do: the command from its sources.
 FROM_SOURCES = ("cargo run ",)
-#: Where cargo compiles: the folder of the other tests, which has the compiled dependencies.
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target"))
+#: Where cargo compiles: a folder of its own, because a build of the clone replaces the command of the repository.
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "first-hours"
 #: Blocks that need PyTorch, which the tests do not install.
 OF_PYTORCH = ("torch.onnx.export(",)
 
