@@ -120,7 +120,7 @@ static void test_bad_inputs(typeloom_program program) {
   inputs[0].value = &x;
   inputs[1].value = &w;
 #define RUN() typeloom_run(program, inputs, 2, NULL, &result)
-  FAILS(typeloom_run(program, inputs, 1, NULL, &result), TYPELOOM_STATUS_BAD_ARGUMENT, "has 2 inputs, and 1 values");
+  FAILS(typeloom_run(program, inputs, 1, NULL, &result), TYPELOOM_STATUS_BAD_ARGUMENT, "has 2 inputs, and 1 value is given");
   FAILS(typeloom_run(program, NULL, 2, NULL, &result), TYPELOOM_STATUS_NULL_POINTER, "`inputs` is null");
   FAILS(typeloom_run(program, inputs, 2, NULL, NULL), TYPELOOM_STATUS_NULL_POINTER, "`result` is null");
   FAILS(typeloom_run(program, (const typeloom_value *)(const void *)((const char *)inputs + 1), 2, NULL, &result),
