@@ -30,6 +30,8 @@ REPOSITORY = Path(__file__).parents[3]
 INSTALLED = {"pip install .", "cargo install --path crates/cli", "cargo test --workspace"}
 #: A fence with its language, or lines with an indent of four.
 BLOCK = re.compile(r"^```([\w]*)[^\n]*\n(.*?)^```$|((?:^    \S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
+#: What is in a checkout and not in a clone.
+NOT_IN_A_CLONE = (".git", "target", "node_modules", ".venv", "__pycache__", "*.so")
 PROGRAMS = ("typeloom ", "python ", "pip ", "cargo ", "git ", "export ")
 
 
@@ -158,19 +160,9 @@ def matches(shown: list[str], found: list[str]) -> bool:
 
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """The tracked files in a new folder, with the installed command first on the path."""
+    """The repository in a new folder, without what was built in it, and the installed command first on the path."""
     root = tmp_path / "clone"
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=REPOSITORY, capture_output=True, timeout=LIMIT
-    )
-    if listed.returncode != 0:
-        if os.environ.get("CI") == "true":
-            pytest.fail(listed.stderr.decode())
-        pytest.skip("this is no git checkout")
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (REPOSITORY / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(REPOSITORY / name, root / name)
+    shutil.copytree(REPOSITORY, root, ignore=shutil.ignore_patterns(*NOT_IN_A_CLONE))
     monkeypatch.chdir(root)
     environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", NO_COLOR="1")
     environment["TYPELOOM_REGISTRY"] = str(tmp_path / "registry")
