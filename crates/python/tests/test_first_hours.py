@@ -30,8 +30,6 @@ REPOSITORY = Path(__file__).parents[3]
 INSTALLED = {"pip install .", "cargo install --path crates/cli", "cargo test --workspace"}
 #: A fence with its language, or lines with an indent of four.
 BLOCK = re.compile(r"^```([\w]*)[^\n]*\n(.*?)^```$|((?:^    \S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
-#: What is in a checkout and not in a clone.
-NOT_IN_A_CLONE = (".git", "target", "node_modules", ".venv", "__pycache__", "*.so")
 PROGRAMS = ("typeloom ", "python ", "pip ", "cargo ", "git ", "export ")
 
 
@@ -158,11 +156,17 @@ def matches(shown: list[str], found: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
 
 
+def built(_: str, names: list[str]) -> set[str]:
+    """The entries of a folder that a checkout has and a clone does not have."""
+    named = {".git", "node_modules", ".venv", "__pycache__", *(["target"] if "Cargo.toml" in names else [])}
+    return {name for name in names if name in named or name.endswith(".so")}
+
+
 @pytest.fixture
 def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     """The repository in a new folder, without what was built in it, and the installed command first on the path."""
     root = tmp_path / "clone"
-    shutil.copytree(REPOSITORY, root, ignore=shutil.ignore_patterns(*NOT_IN_A_CLONE))
+    shutil.copytree(REPOSITORY, root, ignore=built)
     monkeypatch.chdir(root)
     environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", NO_COLOR="1")
     environment["TYPELOOM_REGISTRY"] = str(tmp_path / "registry")
