@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +19,7 @@ import pytest
 from typeloom import _core
 
 if TYPE_CHECKING:
+    from documents import Reader
     from registry_stores import Server
 
 #: Bound on the time of any process of a test, in seconds: a detector of deadlocks.
@@ -83,3 +87,27 @@ def interrupted(code: str) -> list[str]:
         finally:
             watchdog.cancel()
             process.kill()
+
+
+@pytest.fixture
+def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    """Someone in an empty folder, with the installed command first on the path and a registry of their own."""
+    from documents import Reader
+
+    root = tmp_path / "folder"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", NO_COLOR="1")
+    environment["TYPELOOM_REGISTRY"] = str(tmp_path / "registry")
+    program = ModuleType("documents_program")
+    monkeypatch.setitem(sys.modules, program.__name__, program)
+    return Reader(root, environment, program)
+
+
+@pytest.fixture
+def clone(reader: Reader) -> Reader:
+    """A reader in a copy of the repository without what was built in it."""
+    from documents import REPOSITORY, built
+
+    shutil.copytree(REPOSITORY, reader.root, ignore=built, dirs_exist_ok=True)
+    return reader

@@ -1,176 +1,20 @@
 """The first hour of five users: each follows the documents in a new clone, block by block, and gets what they came for.
 
-What a document shows is run in its order: commands with their output and exit code, commands alone, programs and what they print. The
-lines that install are run by `.ci/run` (`INSTALLED`): the package and the command are those that the tests run with. A document says
-`model.onnx` where a reader has a file; each test provides it, and states the exit codes of commands that find something in it.
+The lines that install are run by `.ci/run`: the package and the command are those that the tests run with. A document says `model.onnx`
+where a reader has a file; each test provides it, and states the exit codes of commands that find something in it.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
-import re
-import shlex
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from conftest import LIMIT
-
-REPOSITORY = Path(__file__).parents[3]
-#: Commands that `.ci/run` runs itself, in this or another form.
-INSTALLED = {"pip install .", "cargo install --path crates/cli", "cargo test --workspace"}
-#: A fence with its language, or lines with an indent of four.
-BLOCK = re.compile(r"^```([\w]*)[^\n]*\n(.*?)^```$|((?:^    \S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
-PROGRAMS = ("typeloom ", "python ", "pip ", "cargo ", "git ", "export ")
-
-
-@dataclass
-class Step:
-    """A command, with the output and the exit code that a document shows, if it shows them."""
-
-    command: str
-    output: str | None = None
-    code: int = 0
-
-
-@dataclass
-class Clone:
-    """A clone and what the reader does in it."""
-
-    root: Path
-    environment: dict[str, str]
-    #: Values of programs, from block to block.
-    names: dict[str, Any] = field(default_factory=dict)
-
-    def provide(self, **files: str) -> None:
-        """Copies files of the repository to where a document expects those of the reader: a name with `__` for each `/`."""
-        for name, source in files.items():
-            target = self.root / (name.replace("__", "/") + ".onnx")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(self.root / source, target)
-
-    def run(self, step: Step, where: str) -> None:
-        done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", step.command],
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=4 * LIMIT,
-        )
-        printed = done.stdout + done.stderr
-        assert done.returncode == step.code, f"{where}: `{step.command}` ended with {done.returncode}\n{printed}"
-        if step.output is not None:
-            assert matches(step.output.splitlines(), printed.splitlines()), f"{where}: `{step.command}`\n{printed}"
-
-    def follow(
-        self,
-        document: str,
-        *,
-        codes: dict[str, int] | None = None,
-        instead: dict[str, str] | None = None,
-        not_run: tuple[str, ...] = (),
-        section: str = "",
-    ) -> None:
-        """Runs the blocks of a document, or of one section. `codes` has the exit codes of commands that the document does not give, `instead` what stands
-        for a text of the document, `not_run` a text of each block that needs what is not here. Each of them must be used.
-        """
-        codes, instead, unused = dict(codes or {}), instead or {}, {*(codes or {}), *(instead or {}), *not_run}
-        text = (self.root / document).read_text(encoding="utf-8")
-        if section:
-            text = text.split(f"\n## {section}\n")[1].split("\n## ")[0]
-        printed: str | None = None
-        ran = 0
-        for block in BLOCK.finditer(text):
-            language, fenced, indented = block.groups()
-            code = fenced or re.sub("^    ", "", indented or "", flags=re.MULTILINE)
-            where = f"{document}:{text[: block.start()].count(chr(10)) + 1}"
-            skipped = [mark for mark in not_run if mark in code]
-            unused.difference_update(skipped)
-            if skipped:
-                continue
-            for old, new in instead.items():
-                if old in code:
-                    unused.discard(old)
-                    code = code.replace(old, new)
-            if language == "console":
-                for step in session(code):
-                    self.run(step, where)
-                    ran += 1
-            elif language == "sh" or (indented and code.startswith(PROGRAMS)):
-                for line in (line for line in code.splitlines() if line.strip() and line not in INSTALLED):
-                    unused.discard(line)
-                    if line.startswith("export "):
-                        name, value = shlex.split(line, comments=True)[1].split("=", 1)
-                        self.environment[name] = value
-                    else:
-                        self.run(Step(line, code=codes.get(line, 0)), where)
-                    ran += 1
-            elif language == "python":
-                output = io.StringIO()
-                with contextlib.redirect_stdout(output):
-                    exec(compile(code, where, "exec"), self.names)
-                printed = output.getvalue()
-                ran += 1
-                continue
-            elif language == "text" and printed:
-                assert matches(code.splitlines(), printed.rstrip().splitlines()), f"{where}\n{printed}"
-            printed = None
-        assert ran > 0, f"{document} has nothing to do"
-        assert not unused, f"{document} does not contain {sorted(unused)}"
-
-
-def session(text: str) -> Iterator[Step]:
-    """The commands of a `console` block."""
-    step: Step | None = None
-    for line in text.splitlines():
-        if line.startswith("$ "):
-            if step is not None:
-                yield step
-            step = Step(line.removeprefix("$ "), output="")
-        elif step is not None and line.startswith("? "):
-            step.code = int(line.removeprefix("? "))
-        elif step is not None:
-            step.output = f"{step.output}{line}\n"
-    if step is not None:
-        yield step
-
-
-def matches(shown: list[str], found: list[str]) -> bool:
-    """Whether a text is what a document shows: `...` in a line is any text, and alone on a line any lines."""
-    pattern = ""
-    for line in shown:
-        if line.strip() == "...":
-            pattern += r"(?:.*\n)*"
-        else:
-            pattern += ".*".join(map(re.escape, line.rstrip().split("..."))) + r"[ ]*\n"
-    return re.fullmatch(pattern, "".join(f"{line}\n" for line in found)) is not None
-
-
-def built(_: str, names: list[str]) -> set[str]:
-    """The entries of a folder that a checkout has and a clone does not have."""
-    named = {".git", "node_modules", ".venv", "__pycache__", *(["target"] if "Cargo.toml" in names else [])}
-    return {name for name in names if name in named or name.endswith(".so")}
-
-
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
-    """The repository in a new folder, without what was built in it, and the installed command first on the path."""
-    root = tmp_path / "clone"
-    shutil.copytree(REPOSITORY, root, ignore=built)
-    monkeypatch.chdir(root)
-    environment = dict(os.environ, PATH=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", NO_COLOR="1")
-    environment["TYPELOOM_REGISTRY"] = str(tmp_path / "registry")
-    return Clone(root, environment)
+from documents import BLOCK, REPOSITORY, Reader, Step, matches
 
 
 def run(model: Path, **inputs: np.ndarray) -> list[np.ndarray]:
@@ -181,7 +25,6 @@ def run(model: Path, **inputs: np.ndarray) -> list[np.ndarray]:
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]).run(None, inputs)
 
 
-
 #: Blocks of the README that other first hours do: the command from its sources.
 FROM_SOURCES = ("cargo run ",)
 #: Where cargo compiles: a folder of its own, because a build of the clone replaces the command of the repository.
@@ -190,7 +33,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", REPOSITORY / "target")) / "firs
 OF_PYTORCH = ("torch.onnx.export(",)
 
 
-def test_an_export_that_fails_at_batch_2(clone: Clone) -> None:
+def test_an_export_that_fails_at_batch_2(clone: Reader) -> None:
     clone.follow("README.md", not_run=FROM_SOURCES)
     clone.follow("docs/start/command-line.md", not_run=("typeloom completions",))
     # The reader's export is for the length of its example, and the released one for any.
@@ -209,7 +52,7 @@ def test_an_export_that_fails_at_batch_2(clone: Clone) -> None:
     clone.run(Step(diff), "with the new export")
 
 
-def test_a_model_with_float16(clone: Clone) -> None:
+def test_a_model_with_float16(clone: Reader) -> None:
     clone.follow("README.md", not_run=FROM_SOURCES)
     clone.provide(models__model="spec/models/mixed.onnx")
     check, repair = (
@@ -227,10 +70,10 @@ def test_a_model_with_float16(clone: Clone) -> None:
     # The repaired model is the original of a conversion that keeps it as it is.
     clone.provide(original="models/model.onnx", converted="models/model.onnx")
     clone.follow("docs/how-to/before-and-after-a-conversion.md")
-    clone.names["test_conversion"]()
+    clone.program.__dict__["test_conversion"]()
 
 
-def test_a_registry_of_interfaces(clone: Clone) -> None:
+def test_a_registry_of_interfaces(clone: Reader) -> None:
     """One registry from the first push to the release."""
     clone.follow("README.md", not_run=FROM_SOURCES)
     # The candidate of the page's last commands accepts what callers of version 2 pass. The registry is the folder of the reader.
@@ -245,7 +88,7 @@ def test_a_registry_of_interfaces(clone: Clone) -> None:
     clone.run(Step("typeloom registry verify"), "after the pushes")
 
 
-def test_a_program_in_rust(clone: Clone) -> None:
+def test_a_program_in_rust(clone: Reader) -> None:
     """The program of the page in a package of its own, next to the clone."""
     if shutil.which("cargo") is None:
         if os.environ.get("CI") == "true":
@@ -265,7 +108,7 @@ def test_a_program_in_rust(clone: Clone) -> None:
     clone.follow("README.md", not_run=("pip install",))
 
 
-def test_a_notebook(clone: Clone) -> None:
+def test_a_notebook(clone: Reader) -> None:
     """The tutorial in a kernel of Jupyter: its programs are the cells."""
     clone.follow("docs/start/python.md")
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
