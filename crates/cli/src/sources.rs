@@ -10,13 +10,9 @@
 //! | a glob | the models that match it, and those in folders that match it; if it has an extension, all files that match it |
 //! | `@list` | those of the arguments in a file, one a line |
 //!
-//! In folders, models are the files with the suffix of a model or a text. An argument with the characters of
-//! a glob is a file if there is one with this name. An argument that begins with `@` is always a list;
-//! `./@list` is the file `@list`.
-//!
-//! Ignored are the files that `.gitignore`, `.ignore` and `.git/info/exclude` name, hidden ones, and the
-//! folders [`FOREIGN`]. A named file or folder is not ignored. The settings of a user's Git are not read, so
-//! that the same files have the same result on every machine.
+//! [`typeloom_project::folder`] finds the models in folders, and defines which ones are ignored. A named file or
+//! folder is not ignored. An argument with the characters of a glob is a file if there is one with this name. An
+//! argument that begins with `@` is always a list; `./@list` is the file `@list`.
 //!
 //! **Invariant:** an argument that selects nothing is an error, except if `--exclude` leaves out a file.
 //!
@@ -27,8 +23,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use ignore::WalkBuilder;
-use typeloom_project::parts::onnx::text::SUFFIXES as TEXT;
+use typeloom_project::folder::{self, Ignored, MAX_DEPTH, is_model};
 use typeloom_project::parts::settings::paths::{Match, Search};
 use typeloom_project::settings::{Resolver, relative};
 
@@ -36,30 +31,12 @@ use crate::args::FolderArgs;
 use crate::input::{self, Source, read, source};
 use crate::reads::{self, Use};
 
-/// The deepest folder that is searched for models.
-const MAX_DEPTH: usize = 64;
-
 /// The greatest list of arguments, in bytes.
 const MAX_LIST: u64 = 1 << 30;
 
-/// The ending of names of models in binary form.
-const BINARY: &str = ".onnx";
-
-/// Folders with files of other packages.
-const FOREIGN: [&str; 4] = ["__pypackages__", "node_modules", "site-packages", "venv"];
-
-/// The treatment of ignored files in folders.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ignored {
-    LeftOut,
-    Read,
-}
-
-impl Ignored {
-    /// The treatment that the arguments request.
-    pub(crate) fn of(args: &FolderArgs) -> Self {
-        if args.no_ignore { Self::Read } else { Self::LeftOut }
-    }
+/// The treatment of ignored files in folders that the arguments request.
+pub(crate) fn ignored(args: &FolderArgs) -> Ignored {
+    if args.no_ignore { Ignored::Read } else { Ignored::LeftOut }
 }
 
 /// The models of a command, in order.
@@ -131,23 +108,9 @@ pub(crate) fn models_in(folder: &str, settings: &mut Resolver) -> anyhow::Result
     Ok(finder.sources)
 }
 
-/// Whether a file in a folder is a model.
-fn is_model(name: &OsStr) -> bool {
-    let name = name.as_encoded_bytes();
-    let suffixes = std::iter::once(BINARY).chain(TEXT);
-    suffixes.into_iter().any(|suffix| name.ends_with(suffix.as_bytes()))
-}
-
-/// The name of a model without its extension.
-#[cfg(feature = "registry")]
-pub(crate) fn without_suffix(name: &str) -> &str {
-    let mut suffixes = std::iter::once(BINARY).chain(TEXT);
-    suffixes.find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
-}
-
 /// The names of models in folders, for messages.
 fn names() -> String {
-    let names: Vec<String> = std::iter::once(BINARY).chain(TEXT).map(|suffix| format!("*{suffix}")).collect();
+    let names: Vec<String> = folder::suffixes().map(|suffix| format!("*{suffix}")).collect();
     names.join(", ")
 }
 
@@ -242,23 +205,12 @@ impl Finder<'_> {
 
     /// Adds the models in a folder.
     fn folder(&mut self, folder: &Path) -> anyhow::Result<()> {
-        let is_filtered = self.ignored == Ignored::LeftOut;
-        let mut walk = WalkBuilder::new(shown(folder));
-        walk.standard_filters(is_filtered).require_git(false).git_global(false);
-        walk.max_depth(Some(MAX_DEPTH + 1)).sort_by_file_name(OsStr::cmp);
-        walk.filter_entry(move |entry| {
-            let is_foreign = FOREIGN.iter().any(|name| entry.file_name() == *name);
-            !(is_filtered && is_foreign && entry.depth() > 0)
-        });
-        for entry in walk.build() {
-            let entry = entry.with_context(|| format!("cannot list `{}`", shown(folder).display()))?;
-            let is_folder = entry.file_type().is_none_or(|kind| kind.is_dir());
-            if !is_folder && is_model(entry.file_name()) {
-                let parent = entry.path().parent().unwrap_or(Path::new(""));
-                let parent =
-                    parent.strip_prefix(shown(folder)).map_or(parent.to_owned(), |it| folder.join(it));
-                self.found(&parent, entry.file_name())?;
-            }
+        let root = shown(folder);
+        for path in folder::models_in(root, self.ignored) {
+            let path = path.with_context(|| format!("cannot list `{}`", root.display()))?;
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+            let parent = parent.strip_prefix(root).map_or(parent.to_owned(), |it| folder.join(it));
+            self.found(&parent, name)?;
         }
         Ok(())
     }

@@ -109,6 +109,8 @@ pub mod check;
 pub mod error;
 pub mod file;
 pub mod findings;
+#[cfg(feature = "folders")]
+pub mod folder;
 #[cfg(feature = "interfaces")]
 pub mod interfaces;
 pub mod parts;

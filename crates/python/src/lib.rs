@@ -91,7 +91,7 @@ mod _core {
     #[pymodule_export]
     use crate::reference::{infer_function, infer_node, infer_shapes, validate};
     #[pymodule_export]
-    use crate::registry::{Registry, registry_content, registry_digest, registry_reference};
+    use crate::registry::{Registry, models_in, registry_content, registry_digest, registry_reference};
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]

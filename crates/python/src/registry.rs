@@ -6,6 +6,8 @@
 //! **Invariant:** a call holds the interpreter only to convert arguments and results. Its work owns all that
 //! it uses: an interrupted call leaves it to a thread in the background.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -13,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
 use typeloom::check::Diagnostic;
+use typeloom_project::folder::{self, Ignored};
 use typeloom_project::interfaces;
 use typeloom_project::parts::io::stores::{Missing, Stores};
 use typeloom_project::parts::pool::Bundle;
@@ -385,6 +388,17 @@ pub(crate) fn registry_content<'py>(
         }
         Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),
     })
+}
+
+/// The paths of the models in a folder, without ignored ones, each with its name there.
+#[pyfunction]
+pub(crate) fn models_in(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<(OsString, String)>> {
+    let models = py.detach(|| folder::models_in(&folder, Ignored::LeftOut).collect::<Result<Vec<_>, _>>());
+    let named = models?.into_iter().map(|path| {
+        let name = folder::name_in(&folder, &path);
+        (path.into_os_string(), name)
+    });
+    Ok(named.collect())
 }
 
 /// The BLAKE3 digest of bytes.

@@ -41,7 +41,7 @@ use crate::output::{complain, note};
 use crate::progress::{ProgressBar, progress};
 use crate::reports::Reports;
 use crate::settings::{self, current};
-use crate::sources::{Ignored, Sources, sources};
+use crate::sources::{Sources, ignored, sources};
 use crate::worker::{self, Worker};
 
 /// The problems of one file after its repair, and its comparison with a version.
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &CheckArgs, arguments: &[OsString]) -> anyhow::Result<Ou
         return Ok(Outcome::Typed);
     }
     let limit = args.max_memory.map(|limit| worker::Plan::new(arguments, limit)).transpose()?;
-    let sources = sources(&args.inputs.files, Ignored::of(&args.inputs.folders), &mut settings)?;
+    let sources = sources(&args.inputs.files, ignored(&args.inputs.folders), &mut settings)?;
     let mode = if args.update_baseline { BaselineMode::Update } else { BaselineMode::Compare };
     let listed = if args.quiet { ListedFiles::WithFindings } else { ListedFiles::All };
     let against = Against::open(&args.against, &mut settings)?;

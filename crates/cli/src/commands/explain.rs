@@ -2,6 +2,7 @@
 
 use anyhow::bail;
 use typeloom_project::check::SideFiles;
+use typeloom_project::folder::Ignored;
 use typeloom_project::parts::report;
 use typeloom_project::parts::settings::effective::Settings;
 use typeloom_project::parts::solver::diagnostic::text::suggestion;
@@ -13,7 +14,7 @@ use crate::exit::Outcome;
 
 use crate::output::write;
 use crate::settings::{plan, resolver};
-use crate::sources::{Ignored, sources};
+use crate::sources::sources;
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
     match (&args.subject, &args.value) {

@@ -20,15 +20,14 @@ use crate::exit::Outcome;
 use crate::input::Source;
 use crate::output::{complain, terminal_width, write};
 use crate::settings;
-use crate::sources::{Ignored, sources};
+use crate::sources::{ignored, sources};
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
     let settings = settings::resolver(&args.solve, Settings::default())?;
     let mut settings = settings::excluding(settings, &args.folders.exclude)?;
     let selection = Selection::new(args.values.iter().cloned(), &args.filters)?;
     let mut outcome = Outcome::Typed;
-    for source in sources(std::slice::from_ref(&args.file), Ignored::of(&args.folders), &mut settings)?.iter()
-    {
+    for source in sources(std::slice::from_ref(&args.file), ignored(&args.folders), &mut settings)?.iter() {
         let plan = settings.plan(&source)?;
         let one = || one(args, &selection, &plan, &source);
         outcome = outcome.max(barrier::guard(&source.name, one).unwrap_or_else(|error| {

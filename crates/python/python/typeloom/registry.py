@@ -239,7 +239,8 @@ class Registry:
     ) -> list[Pushed]:
         """Pushes all models of a folder. The subject of a model is its path in the folder without the extension.
 
-        A model that cannot be pushed does not stop the others: its result has the error. Hidden files and folders are left out.
+        A model that cannot be pushed does not stop the others: its result has the error. The models are those of the command: without
+        hidden ones, and those that ``.gitignore`` names.
 
         >>> import pathlib, tempfile, typeloom as tl
         >>> from typeloom.registry import Registry
@@ -269,10 +270,8 @@ class Registry:
         aliases = items(alias)
         results: list[Pushed] = []
         known: dict[str, str] = {}
-        for path in _models(root):
-            name = os.path.relpath(path, root).replace(os.sep, "/")
-            suffix = next(suffix for suffix in _SUFFIXES if name.endswith(suffix))
-            subject = "/".join(filter(None, (prefix.strip("/"), name.removesuffix(suffix))))
+        for path, name in _core.models_in(root):
+            subject = "/".join(filter(None, (prefix.strip("/"), name)))
             result = Pushed(path, subject)
             results.append(result)
             try:
@@ -540,19 +539,6 @@ class Registry:
         """
         raw = _value(self._current.gc(subject, older_than, dry_run, _now()))
         return [Collected(one) for one in raw]
-
-
-_SUFFIXES = (".onnx", ".onnxtxt", ".onnxtext", ".onnx.txt")
-
-
-def _models(folder: str) -> list[str]:
-    """The models in a folder and in the folders in it, in the order of names, without hidden ones."""
-    found: list[str] = []
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        models = (name for name in files if name.endswith(_SUFFIXES) and not name.startswith("."))
-        found += [os.path.join(parent, name) for name in models]
-    return sorted(found)
 
 
 def _restore(url: str, options: dict[str, str]) -> Registry:

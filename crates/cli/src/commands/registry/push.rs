@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Value, json};
 use typeloom::check::Diagnostic;
+use typeloom_project::folder::name_in;
 use typeloom_project::parts::io::files;
 use typeloom_project::parts::io::stores::Missing;
 use typeloom_project::parts::onnx::text::escape;
@@ -31,7 +32,7 @@ use crate::exit::Outcome;
 use crate::input::{self, Source};
 use crate::output::{refuse, write};
 use crate::settings;
-use crate::sources::{Ignored, sources, without_suffix};
+use crate::sources::{ignored, sources};
 
 pub(super) fn run(args: &PushArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let is_folder = Path::new(&args.file).is_dir();
@@ -161,7 +162,7 @@ struct Totals {
 fn folder(args: &PushArgs, at: &RegistryLocation) -> anyhow::Result<Outcome> {
     let settings = settings::resolver(&args.solve, Settings::default())?;
     let mut settings = settings::excluding(settings, &args.folder.exclude)?;
-    let models = sources(std::slice::from_ref(&args.file), Ignored::of(&args.folder), &mut settings)?;
+    let models = sources(std::slice::from_ref(&args.file), ignored(&args.folder), &mut settings)?;
     let pusher = Pusher::new(args, at, &input::source("-"), &mut settings)?;
     let (mut totals, mut subjects) = (Totals::default(), HashMap::new());
     for source in models.iter() {
@@ -199,10 +200,7 @@ fn subject_of(
     known: &mut HashMap<Subject, String>,
 ) -> anyhow::Result<Subject> {
     let path = source.path().unwrap_or(Path::new(""));
-    let parts = path.strip_prefix(&args.file).unwrap_or(path).components();
-    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
-    let path = parts.join("/");
-    let name = without_suffix(&path);
+    let name = name_in(Path::new(&args.file), path);
     let subject = match &args.prefix {
         Some(prefix) => format!("{prefix}/{name}").parse(),
         None => name.parse::<Subject>(),
