@@ -99,7 +99,7 @@ def test_a_program_in_rust(clone: Reader) -> None:
     page = (clone.root / "docs/start/rust.md").read_text(encoding="utf-8")
     assert "cargo add --path crates/typeloom" in page and "`--no-default-features`" in page
     # The versions that the clone pins are those that are fetched.
-    add = "cargo add --quiet --path ../clone/crates/typeloom --no-default-features"
+    add = f"cargo add --quiet --path {clone.root}/crates/typeloom --no-default-features"
     clone.run(Step(f"cp Cargo.lock ../program && cd ../program && {add}"), "a new program")
     [program] = [code for language, code, _ in BLOCK.findall(page) if language == "rust"]
     [output] = [code for language, code, _ in BLOCK.findall(page) if language == "text"]

@@ -130,8 +130,10 @@ def test_the_models_of_a_folder_are_pushed_each_to_its_subject(registry: Registr
     (folder / ".hidden").mkdir()
     files = {
         ".hidden/net.onnx": tl.model_from_text(model(1)),
+        ".gitignore": b"ignored.onnx\n",
         "bad name.onnx": tl.model_from_text(model(1)),
         "broken.onnx": b"no model",
+        "ignored.onnx": tl.model_from_text(model(1)),
         "vision/net.onnx": tl.model_from_text(model(1)),
         "vision/net.onnxtxt": model(1).encode(),
         "wrong.onnxtxt": WRONG.encode(),

@@ -26,9 +26,7 @@ type Prose = (text: string) => DocumentFragment;
 
 function excerptOf({ location, operator, name, item, lines }: Excerpt, prose: Prose, select: Select): HTMLElement {
   const title = item === null ? null : reference(named({ operator, text: name }), item, select);
-  // The name of a node is in the title.
-  const rest = operator === "" ? location : location.replace(/^node (?:`[^`]*` \((#\d+)\)|(#\d+) \(`[^`]*`\))/, "$1$2");
-  const caption = make("figcaption", {}, title, title === null ? null : " ", make("span", { class: "quiet" }, rich(rest)));
+  const caption = make("figcaption", {}, title, title === null ? null : " ", make("span", { class: "quiet" }, rich(location)));
   const [head, ...inputs] = lines;
   return make(
     "figure",

@@ -26,7 +26,7 @@ pub struct Message {
 /// A printed node or declaration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The location as text.
+    /// The location as text; of a node that the scene has, without its operator and name.
     pub location: String,
     /// The node, if the scene has it.
     pub node: Option<NodeId>,
@@ -66,7 +66,12 @@ impl Message {
             let location = snippet.and_then(|it| it.location.as_ref()).unwrap_or(&diagnostic.location);
             let (node, value) = find(location);
             let lines = snippet.map(lines).unwrap_or_default();
-            Excerpt { location: escape(&location.to_string()).into_owned(), node, value, lines }
+            let mut shown = location.to_string();
+            // Next to the operator and the name of the node, its position is enough.
+            if let (Some(_), Some(at)) = (node, &location.node) {
+                shown = shown.replacen(&at.to_string(), &format!("#{}", at.index), 1);
+            }
+            Excerpt { location: escape(&shown).into_owned(), node, value, lines }
         };
         let mut excerpts: Vec<Excerpt> = diagnostic.snippets.iter().map(|it| place(Some(it))).collect();
         if excerpts.is_empty() {
