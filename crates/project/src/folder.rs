@@ -1,7 +1,7 @@
 //! The models in a folder.
 //!
 //! Models are the files with the suffix of a model or a text. Ignored are the files that `.gitignore`,
-//! `.ignore` and `.git/info/exclude` name, hidden ones, and the folders [`FOREIGN`]. The settings of a user's
+//! `.ignore` and `.git/info/exclude` name, hidden ones, and the folders of `FOREIGN`. The settings of a user's
 //! Git are not read, so that the same files have the same result on every machine.
 
 use std::ffi::OsStr;
