@@ -13,6 +13,7 @@ the table counts those that the loader accepts nevertheless.
 
 import argparse
 import multiprocessing
+import os
 import random
 import re
 import resource
@@ -23,12 +24,12 @@ from collections import Counter
 from pathlib import Path
 
 import onnx
-import onnxruntime as ort
 from onnx import TensorProto
 
-import model_variants
-
 TARGETS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
+MEASURED = {"openvino": "openvino-2026.4-cpu", "tract": "tract-0.23"}
+OPENVINO = "2026.4.1"
+SECONDS = 60
 # Models of this size are compared as they are, but not changed.
 LARGE = 1 << 17
 FILES_PER_COMMAND = 400
@@ -40,7 +41,11 @@ VERDICTS = {"runs on": "runs", "does not run on": "rejected", "undecided on": "u
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description="compare verdicts with the loader")
-    arguments.add_argument("folders", nargs="+", type=Path)
+    arguments.add_argument("folders", nargs="*", type=Path)
+    arguments.add_argument("--runtime", choices=["onnxruntime", "openvino", "tract"], default="onnxruntime", help="the loader")
+    arguments.add_argument("--tract", default="engines/tract/target/debug/probe", help="the command that loads models with tract")
+    arguments.add_argument("--table", type=Path, help="take the verdicts from this table of a measured target")
+    arguments.add_argument("--nodes", type=int, default=0, metavar="NUMBER", help="compare this many models of one random node")
     arguments.add_argument("--typeloom", default="typeloom", help="the command")
     arguments.add_argument("--every", type=int, default=1, metavar="NUMBER", help="compare only every such model, for a quick run")
     arguments.add_argument("--variants", type=int, default=0, metavar="NUMBER", help="compare this many changed copies")
@@ -48,23 +53,42 @@ def main() -> int:
     arguments.add_argument("--keep", type=Path, help="copy the models with wrong verdicts to this folder")
     arguments.add_argument("--undecided", action="store_true", help="print the undecided models as well")
     options = arguments.parse_args()
-    if ort.__version__ not in TARGETS:
-        raise SystemExit(f"onnxruntime is {ort.__version__}; the known versions are {', '.join(TARGETS)}")
-    target = TARGETS[ort.__version__]
+    target = installed_target(options.runtime)
     models = sorted({path for folder in options.folders for path in folder.rglob("*.onnx")})[:: options.every]
     with tempfile.TemporaryDirectory() as folder:
         changes = dict.fromkeys(models, "")
-        if options.variants:
-            changes = variants(models, options.variants, options.seed, Path(folder))
+        if options.variants or options.nodes:
+            changes = variants(models, options.variants or options.nodes, options.seed, Path(folder), 1.0 if options.nodes else ONE_NODE)
         models = list(changes)
-        loaded = load_all(models)
-        reported = check_all(options.typeloom, target, models)
+        loaded = load_all(models, lambda: loader(options.runtime, options.tract))
+        if options.table:
+            import measured_twin
+
+            reported = measured_twin.check_all(options.typeloom, options.table, models)
+        else:
+            reported = check_all(options.typeloom, target, models)
         wrong = compare(changes, loaded, reported, options.undecided)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             for path in wrong:
                 (options.keep / path.name).write_bytes(path.read_bytes())
     return int(bool(wrong))
+
+
+def installed_target(runtime: str) -> str:
+    """The target of the installed package. Packages are imported when they are needed: no environment has to have all of them."""
+    if runtime == "openvino":
+        import openvino
+
+        if not openvino.__version__.startswith(f"{OPENVINO}-"):
+            raise SystemExit(f"openvino is {openvino.__version__}; the known version is {OPENVINO}")
+    if runtime != "onnxruntime":
+        return MEASURED[runtime]
+    import onnxruntime
+
+    if onnxruntime.__version__ not in TARGETS:
+        raise SystemExit(f"onnxruntime is {onnxruntime.__version__}; the known versions are {', '.join(TARGETS)}")
+    return TARGETS[onnxruntime.__version__]
 
 
 def compare(changes, loaded, reported, show_undecided: bool) -> list[Path]:
@@ -112,7 +136,7 @@ def verdicts(output: str, target: str, models: list[Path]) -> dict[Path, tuple[s
     return found
 
 
-def load_all(models: list[Path]) -> dict[Path, str]:
+def load_all(models: list[Path], make_loader) -> dict[Path, str]:
     """The error of the loader for each model; empty if it accepts the model. Two processes load models until they crash."""
     processes = multiprocessing.get_context("fork")
     found: dict[Path, str] = {}
@@ -121,7 +145,7 @@ def load_all(models: list[Path]) -> dict[Path, str]:
         running = []
         for share in shares:
             ours, theirs = processes.Pipe(duplex=False)
-            child = processes.Process(target=load_share, args=(share, theirs))
+            child = processes.Process(target=load_share, args=(share, make_loader, theirs))
             child.start()
             theirs.close()
             running.append((child, ours, share))
@@ -130,6 +154,11 @@ def load_all(models: list[Path]) -> dict[Path, str]:
             done = 0
             try:
                 while done < len(share):
+                    if not pipe.poll(SECONDS):
+                        child.kill()
+                        found[share[done]] = "takes too long"
+                        done += 1
+                        break
                     found[share[done]] = pipe.recv()
                     done += 1
             except EOFError:
@@ -140,22 +169,52 @@ def load_all(models: list[Path]) -> dict[Path, str]:
     return found
 
 
-def load_share(models: list[Path], pipe) -> None:
+def load_share(models: list[Path], make_loader, pipe) -> None:
     # The loader allocates what a model asks for.
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
+    load = make_loader()
     for path in models:
         try:
-            ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+            load(path)
             pipe.send("")
-        except Exception as error:  # noqa: BLE001: the loader has several kinds of errors
+        except Exception as error:  # noqa: BLE001: the loaders have several kinds of errors
             pipe.send(" ".join(str(error).split()) or "failed")
 
 
-def variants(models: list[Path], count: int, seed: int, folder: Path) -> dict[Path, str]:
-    """Changed copies of random models, with the names of the changes."""
+def loader(runtime: str, tract: str):
+    """A function that loads a model, or raises an exception."""
+    if runtime == "openvino":
+        import openvino
+
+        core = openvino.Core()
+        core.set_property("CPU", {"INFERENCE_NUM_THREADS": 1})
+        return lambda path: core.compile_model(core.read_model(path), "CPU")
+    if runtime == "tract":
+        child = subprocess.Popen([tract], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+        def load(path: Path) -> None:
+            child.stdin.write(f"{path}\n")
+            child.stdin.flush()
+            answer = child.stdout.readline()
+            if not answer:
+                os._exit(1)
+            if answer != "ok\n":
+                raise ValueError(answer)
+
+        return load
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return lambda path: ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def variants(models: list[Path], count: int, seed: int, folder: Path, one_node: float) -> dict[Path, str]:
+    """Changed copies of random models, with the names of the changes. A part of them are models of one random node."""
+    # It reads the schemas of ONNX Runtime.
+    import model_variants
+
     chance = random.Random(seed)
     small = [path for path in models if path.stat().st_size < LARGE]
 
@@ -171,7 +230,7 @@ def variants(models: list[Path], count: int, seed: int, folder: Path) -> dict[Pa
 
     paths: dict[Path, str] = {}
     while len(paths) < count:
-        if chance.random() < ONE_NODE:
+        if chance.random() < one_node:
             stem, model, applied = "one-node", model_variants.one_node(chance), []
         else:
             path, model = loaded()

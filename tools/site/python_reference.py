@@ -31,7 +31,7 @@ GROUPS: list[tuple[str, list[str]]] = [
     (
         "Check a model",
         ["check", "Report", "Values", "Type", "Dim", "Origin", "Diagnostic", "Label", "Location", "Coverage", "infer", "explain",
-         "Explanation", "targets"],
+         "Explanation", "targets", "Placement", "PlacedNode"],
     ),
     ("Change a model", ["fix", "annotate", "Rewritten", "strip", "compile", "link"]),
     ("Compare interfaces", ["describe", "Interface", "Parameter", "diff", "Diff", "Difference"]),

@@ -45,6 +45,7 @@ mod rust;
 #[cfg(feature = "shell")]
 mod shell;
 mod size;
+mod target_name;
 #[cfg(feature = "view")]
 mod view;
 
@@ -97,6 +98,7 @@ pub(crate) use run::{CPU, ReferenceArg, RunArgs};
 pub(crate) use rust::{RustArgs, RustBuildArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition};
 #[cfg(feature = "shell")]
 pub(crate) use shell::{CompletionsArgs, ManArgs};
+pub(crate) use target_name::TargetName;
 #[cfg(feature = "view")]
 pub(crate) use view::{Picture, ViewArgs};
 
@@ -166,8 +168,8 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
-    /// List the runtimes that `check --target` knows
-    Targets,
+    /// List the runtimes and devices of `check --target`, or describe one
+    Targets(TargetsArgs),
 }
 
 /// The destination of a changed model.
@@ -204,6 +206,11 @@ pub(crate) struct FixArgs {
     /// several with different results
     #[arg(long)]
     pub(crate) unsafe_fixes: bool,
+    /// Make the exact changes that a runtime or device needs, such as `qnn-npu`; can be repeated.
+    /// `typeloom targets` lists the runtimes. The issues that remain are listed, with advice; with an error
+    /// among them, the exit code is 1
+    #[arg(long = "target", value_name = "NAME")]
+    pub(crate) targets: Vec<String>,
     /// Write the repaired model even if other errors remain; the exit code is then 1
     #[arg(long)]
     pub(crate) partial: bool,
@@ -331,10 +338,20 @@ pub(crate) struct CheckArgs {
     /// that cannot be checked. Each model is first checked by another process with this limit
     #[arg(long, value_name = "SIZE", value_parser = size::size, help_heading = "Resources")]
     pub(crate) max_memory: Option<u64>,
-    /// Report nodes that a runtime cannot run, such as `onnxruntime-1.31`; can be repeated.
-    /// `typeloom targets` lists the runtimes
-    #[arg(long = "target", value_name = "NAME", help_heading = "Comparisons")]
+    /// Report nodes that a runtime or device does not run, such as `onnxruntime-1.31` or `qnn-npu`, or each
+    /// of a group, such as `qnn`; can be repeated. `typeloom targets` lists all
+    #[arg(
+        long = "target",
+        value_name = "NAME",
+        value_parser = TargetName,
+        hide_possible_values = true,
+        help_heading = "Comparisons"
+    )]
     pub(crate) targets: Vec<String>,
+    /// Report nodes that the target does not run whose facts are in FILE (see docs/targets.md). Its name is
+    /// that of the file, without folder and extension; can be repeated
+    #[arg(long = "targets", value_name = "FILE", help_heading = "Comparisons")]
+    pub(crate) target_files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) against: AgainstArgs,
     /// Do not look for the files of external tensor data
@@ -417,4 +434,15 @@ pub(crate) struct OpsArgs {
     /// Include the operators that FILE describes
     #[arg(long = "ops", value_name = "FILE")]
     pub(crate) ops: Vec<PathBuf>,
+}
+
+/// `typeloom targets`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TargetsArgs {
+    /// A target, or a group of targets
+    #[arg(value_name = "NAME", value_parser = TargetName, hide_possible_values = true)]
+    pub(crate) name: Option<String>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }

@@ -85,7 +85,7 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         args::Command::Registry(registry) => commands::registry::run(registry),
         args::Command::Link(link) => commands::link::run(link),
         args::Command::Rust(rust) => commands::rust::run(rust),
-        args::Command::Targets => commands::targets::run(),
+        args::Command::Targets(targets) => commands::targets::run(targets),
         args::Command::Completions(completions) => commands::completions::run(completions),
         args::Command::Man(man) => commands::man::run(man),
     }

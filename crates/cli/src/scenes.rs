@@ -21,9 +21,13 @@ pub(crate) struct Drawn {
     pub(crate) outcome: Outcome,
 }
 
-/// The scene of a model, or the problems of a file that is not one.
-pub(crate) fn of(solve: &SolveArgs, source: &Source) -> anyhow::Result<Result<Drawn, Vec<Diagnostic>>> {
-    let plan = crate::settings::plan_of_check(solve, source)?;
+/// The scene of a model with the verdicts of targets, or the problems of a file that is not one.
+pub(crate) fn of(
+    solve: &SolveArgs,
+    targets: &[String],
+    source: &Source,
+) -> anyhow::Result<Result<Drawn, Vec<Diagnostic>>> {
+    let plan = crate::settings::plan_of_check(solve, targets, source)?;
     of_file(&plan, source, &source.open()?)
 }
 
@@ -79,7 +83,7 @@ pub(crate) fn write_changes(
     target: &Target,
     output: Option<&Target>,
 ) -> anyhow::Result<()> {
-    let plan = crate::settings::plan_of_check(solve, source)?;
+    let plan = crate::settings::plan_of_check(solve, &[], source)?;
     let scene = |file: &File| -> anyhow::Result<Drawn> {
         match of_file(&plan, source, file)? {
             Ok(drawn) => Ok(drawn),

@@ -28,15 +28,27 @@ pub(crate) fn excluding(resolver: Resolver, args: &ExcludeArgs) -> anyhow::Resul
 
 /// The plan of the check of a model whose problems are shown, with all settings.
 #[cfg(feature = "view")]
-pub(crate) fn plan_of_check(args: &SolveArgs, source: &Source) -> anyhow::Result<Arc<Plan>> {
-    Ok(resolver(args, Settings::default())?.plan(source)?)
+pub(crate) fn plan_of_check(
+    args: &SolveArgs,
+    targets: &[String],
+    source: &Source,
+) -> anyhow::Result<Arc<Plan>> {
+    let targets = targets.iter().cloned().map(Sourced::of_command_line).collect();
+    Ok(resolver(args, Settings { targets, ..Settings::default() })?.plan(source)?)
 }
 
 /// The plan of a command that uses a model: with the settings of the solver.
 pub(crate) fn plan(args: &SolveArgs, source: &Source) -> anyhow::Result<Plan> {
+    plan_for(args, source, &[])
+}
+
+/// As [`plan`], with the targets of the command line. Those of settings files are for checks.
+pub(crate) fn plan_for(args: &SolveArgs, source: &Source, targets: &[String]) -> anyhow::Result<Plan> {
+    let targets = targets.iter().cloned().map(Sourced::of_command_line).collect();
     let settings = resolver(args, Settings::default())?.settings(source)?.of_solver();
+    let settings = Settings { targets, ..settings };
     let operators = operators(settings.ops.iter().map(|path| &*path.value), read)?;
-    Ok(Plan::new(settings, Arc::new(operators))?)
+    Ok(Plan::new(settings, Arc::new(operators), Vec::new())?)
 }
 
 /// The current folder.

@@ -1,6 +1,6 @@
 //! The standard catalogue: the schemas of the table, joined with the rules of their families.
 
-use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator, PyTorch};
 
 use crate::rules::extents;
 use crate::table::{Decoded, Located, Table};
@@ -37,6 +37,15 @@ impl Catalogue for Standard {
     fn replacement(&self, domain: &str, name: &str) -> Option<&'static str> {
         let replaced = REPLACEMENTS.iter().find(|(in_domain, old, _)| *in_domain == domain && *old == name);
         replaced.map(|(_, _, new)| *new)
+    }
+
+    fn pytorch(&self, domain: &str, name: &str) -> Option<PyTorch> {
+        match (domain, name) {
+            ("", "Reshape") => Some(PyTorch::Sizes { calls: "`view` or `reshape`" }),
+            ("", "Expand") => Some(PyTorch::Sizes { calls: "`expand`" }),
+            ("", "Concat") => Some(PyTorch::Joined),
+            _ => None,
+        }
     }
 }
 

@@ -46,7 +46,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator, PyTorch};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::rule::{Rule, ShapeRule};
 use typeloom_solver::signature::Schema;
@@ -275,6 +275,10 @@ impl Catalogue for Operators {
 
     fn replacement(&self, domain: &str, name: &str) -> Option<&'static str> {
         Standard.replacement(domain, name)
+    }
+
+    fn pytorch(&self, domain: &str, name: &str) -> Option<PyTorch> {
+        Standard.pytorch(domain, name)
     }
 }
 

@@ -140,8 +140,8 @@ impl Plan {
         let mut verdicts = Vec::with_capacity(self.targets.len());
         for target in &self.targets {
             let verdict = target.check(checked).map_err(|source| wrong_option(file, source))?;
-            let (outcome, reasons) = (verdict.outcome, verdict.diagnostics);
-            verdicts.push(Verdict { target: *target, outcome, reasons });
+            let typeloom::targets::Verdict { outcome, diagnostics: reasons, placement } = verdict;
+            verdicts.push(Verdict { target: *target, outcome, reasons, placement });
         }
         Ok(Findings { of_model, verdicts, cut, is_valid, coverage, ..Findings::default() })
     }

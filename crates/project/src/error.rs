@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use typeloom::check::CheckError;
+use typeloom::targets::TargetError;
 use typeloom_ops::described::DescribeError;
 use typeloom_settings::baseline::BaselineError;
 use typeloom_settings::file::FileError;
@@ -47,6 +48,14 @@ pub enum Error {
         name: String,
         /// The nearest name as a clause; may be empty.
         suggestion: String,
+    },
+    /// A file has no facts about a target.
+    #[error("`{}`", path.display())]
+    TargetFile {
+        /// The file.
+        path: PathBuf,
+        #[source]
+        source: TargetError,
     },
     /// A text is not a glob.
     #[error("`{text}` is not a glob: {reason}")]

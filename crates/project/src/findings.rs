@@ -1,8 +1,8 @@
 //! The result of a check: the problems to report, and what was left out.
 
 use typeloom::check::Diagnostic;
-use typeloom::targets::{Outcome, Target};
-use typeloom_report::list::{TargetOutcome, TargetVerdict};
+use typeloom::targets::{Outcome, Place, Placement, Target};
+use typeloom_report::list::{TargetOutcome, TargetPlacement, TargetVerdict};
 use typeloom_settings::exceptions::{Excepted, Exceptions};
 use typeloom_solver::model::Coverage;
 
@@ -34,6 +34,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// An error for each reason of a rejection, and a warning for each node that is undecided.
     pub reasons: Vec<Diagnostic>,
+    /// Where the nodes run, for a measured target.
+    pub placement: Option<Placement>,
 }
 
 impl Findings {
@@ -69,12 +71,17 @@ impl Findings {
     pub fn shown_verdicts(&self) -> Vec<TargetVerdict> {
         let outcome = |verdict| match verdict {
             Outcome::Runs => TargetOutcome::Runs,
+            Outcome::RunsWithFallback => TargetOutcome::RunsWithFallback,
             Outcome::Rejected => TargetOutcome::Rejected,
             Outcome::Undecided => TargetOutcome::Undecided,
         };
         let verdicts = self.verdicts.iter().filter(|it| self.is_valid || it.outcome == Outcome::Rejected);
         verdicts
-            .map(|it| TargetVerdict { target: it.target.name().to_owned(), outcome: outcome(it.outcome) })
+            .map(|it| TargetVerdict {
+                target: it.target.name().to_owned(),
+                outcome: outcome(it.outcome),
+                placement: it.placement.as_ref().map(placement),
+            })
             .collect()
     }
 
@@ -114,5 +121,21 @@ impl Findings {
             excepted.unknown = unknown;
         }
         self.excepted = excepted;
+    }
+}
+
+/// A placement in a report.
+#[must_use]
+pub fn placement(placement: &Placement) -> TargetPlacement {
+    let Placement { nodes: _, partitions, crossing, conditions, fixed } = placement;
+    TargetPlacement {
+        device: placement.count(Place::Device),
+        cpu: placement.count(Place::Cpu),
+        rejected: placement.count(Place::Nowhere),
+        undecided: placement.count(Place::Unknown),
+        partitions: *partitions,
+        crossing: crossing.clone(),
+        conditions: conditions.clone(),
+        fixed: fixed.clone(),
     }
 }

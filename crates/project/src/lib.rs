@@ -76,7 +76,7 @@
 //! // With levels: warnings are errors, except for the one that the model excepts.
 //! let rule = Rule { selector: Selector::parse("warnings")?, level: Level::Deny };
 //! let settings = Settings { severities: vec![Sourced::of_command_line(rule)], ..Settings::default() };
-//! let plan = Plan::new(settings, Arc::new(Operators::standard()))?;
+//! let plan = Plan::new(settings, Arc::new(Operators::standard()), Vec::new())?;
 //! let examined = plan.check(&file, SideFiles::Unchecked)?;
 //! assert_eq!(codes(&examined.findings), [("restricted-symbol", true)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -115,8 +115,10 @@ pub mod folder;
 pub mod interfaces;
 pub mod parts;
 pub mod plan;
+mod retarget;
 #[cfg(feature = "run")]
 pub mod run;
 #[cfg(feature = "view")]
 pub mod scene;
 pub mod settings;
+pub mod targets;

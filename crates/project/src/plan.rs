@@ -17,13 +17,12 @@ use typeloom_rewrite::mend::{Mended, Repairs, mend};
 use typeloom_settings::effective::{Settings, Sourced};
 use typeloom_settings::levels::Levels;
 use typeloom_solver::diagnostic::Safety;
-use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_solver::model::SideData;
 use typeloom_solver::universe::Universe;
-use typeloom_types::suggest::nearest;
 
 use crate::error::Error;
 use crate::file::File;
+use crate::targets::named;
 
 /// How models with the same settings are checked.
 #[derive(Clone, Debug)]
@@ -41,13 +40,25 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan of settings. The files that describe operators are read by the caller.
+    /// The plan of settings. The caller reads the files that describe operators, and those that describe the
+    /// targets `own`.
     ///
     /// # Errors
     /// If there is no target with one of the names.
-    pub fn new(settings: Settings, operators: Arc<Operators>) -> Result<Self, Error> {
-        let target = |name: &Sourced<String>| target(&name.value);
-        let targets = settings.targets.iter().map(target).collect::<Result<Vec<_>, _>>()?;
+    pub fn new(settings: Settings, operators: Arc<Operators>, own: Vec<Target>) -> Result<Self, Error> {
+        let mut targets: Vec<Target> = Vec::new();
+        let mut add = |new: Target| {
+            if targets.iter().all(|known| known.name() != new.name()) {
+                targets.push(new);
+            }
+        };
+        for name in &settings.targets {
+            match own.iter().find(|target| target.name() == name.value) {
+                Some(target) => add(*target),
+                None => named(&name.value)?.into_iter().for_each(&mut add),
+            }
+        }
+        own.into_iter().for_each(add);
         let mut options = settings.options();
         // Verdicts depend on the types inside functions.
         options.functions |= !targets.is_empty();
@@ -130,17 +141,6 @@ impl Plan {
     pub fn link(&self, parts: &[Part<'_>; 2], options: &LinkOptions) -> Result<Linked, LinkError> {
         typeloom_link::link(parts, &*self.operators, Universe::standard(), options)
     }
-}
-
-/// The target with a name.
-///
-/// # Errors
-/// If there is none.
-fn target(name: &str) -> Result<Target, Error> {
-    Target::named(name).ok_or_else(|| {
-        let near = nearest(name, Target::all().map(Target::name));
-        Error::Target { name: name.to_owned(), suggestion: suggestion(&near) }
-    })
 }
 
 /// A switch that is on by default.

@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use typeloom::check::{Described, Operators};
+use typeloom::targets::Target;
 use typeloom_settings::effective::{Settings, Sourced};
 use typeloom_settings::file::{FileKind, SettingsFile};
 use typeloom_settings::paths::Paths;
@@ -175,7 +176,7 @@ impl Resolver {
     ///
     /// # Errors
     /// As of [`Resolver::find`]; also if a setting names a target that does not exist, or a file that does
-    /// not describe operators.
+    /// not describe operators or a target.
     pub fn plan(&mut self, source: &Source) -> Result<Arc<Plan>, Error> {
         let found = self.find(source)?;
         let key = found.file.as_ref().map(|file| (file.folder.clone(), found.overrides.clone()));
@@ -184,7 +185,8 @@ impl Resolver {
         }
         let settings = self.merged(&found);
         let operators = operators(settings.ops.iter().map(|path| &*path.value), self.read)?;
-        let plan = Arc::new(Plan::new(settings, Arc::new(operators))?);
+        let own = target_files(settings.target_files.iter().map(|path| &*path.value), self.read)?;
+        let plan = Arc::new(Plan::new(settings, Arc::new(operators), own)?);
         self.plans.insert(key, Arc::clone(&plan));
         Ok(plan)
     }
@@ -259,6 +261,22 @@ pub fn operators<'p>(files: impl IntoIterator<Item = &'p Path>, read: ReadFile) 
         );
     }
     Ok(operators)
+}
+
+/// The targets that files describe. The name of each is that of its file, without folder and extension.
+///
+/// # Errors
+/// If a file cannot be read, or does not describe a target.
+pub fn target_files<'p>(
+    files: impl IntoIterator<Item = &'p Path>,
+    read: ReadFile,
+) -> Result<Vec<Target>, Error> {
+    let target = |path: &'p Path| {
+        let text = text_of(path, read).map_err(|source| unreadable(path, source))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Target::from_text(name, text).map_err(|source| Error::TargetFile { path: path.to_owned(), source })
+    };
+    files.into_iter().map(target).collect()
 }
 
 /// A file as text.

@@ -36,7 +36,7 @@ fn settings(rules: &[(&str, Level)]) -> Settings {
 }
 
 fn found(settings: Settings, file: &File) -> Findings {
-    let plan = Plan::new(settings, Arc::new(Operators::standard())).expect("the targets exist");
+    let plan = Plan::new(settings, Arc::new(Operators::standard()), Vec::new()).expect("the targets exist");
     plan.check(file, SideFiles::InFolder).expect("there are no options").findings
 }
 

@@ -36,7 +36,8 @@ pub(crate) fn project_error(error: Error) -> PyErr {
         }
         Error::Interface { source, .. } => core_error(source),
         Error::Target { name, .. } => {
-            let names: Vec<&str> = Target::all().map(Target::name).collect();
+            let groups = Target::groups().iter().map(|(group, _)| *group);
+            let names: Vec<&str> = Target::all().map(Target::name).chain(groups).collect();
             core_error(format!("there is no target `{name}`; there are {}", names.join(", ")))
         }
         error => core_error(error.chain()),

@@ -99,7 +99,7 @@ mod _core {
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::settings::{Settings, targets};
+    use crate::settings::{Settings, target, targets};
     #[pymodule_export]
     use crate::term::{Symbols, Ty, parse_term};
     #[pymodule_export]

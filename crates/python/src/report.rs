@@ -13,11 +13,11 @@ use pyo3::types::PyTuple;
 use self_cell::self_cell;
 use serde_json::{Value, json};
 use typeloom::check::{CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Origin, TypedValue};
-use typeloom::targets::{Outcome, Target};
+use typeloom::targets::{Outcome, Place, Placement, Target};
 use typeloom::types::Dtype;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::File;
-use typeloom_project::findings::Findings;
+use typeloom_project::findings::{Findings, placement};
 use typeloom_project::interfaces;
 use typeloom_project::parts::report;
 use typeloom_project::parts::report::finding::{Difference, Finding};
@@ -66,6 +66,8 @@ pub(crate) struct Report {
     shown: usize,
     coverage: Coverage,
     verdicts: Vec<(&'static str, Outcome)>,
+    /// Where the nodes run, for each target whose nodes were measured.
+    placements: Vec<(&'static str, Placement)>,
     /// The verdicts in texts.
     shown_verdicts: Vec<list::TargetVerdict>,
     /// The number of excepted problems of each code.
@@ -182,6 +184,11 @@ impl Report {
             conditions,
             coverage: findings.coverage,
             verdicts: findings.verdicts.iter().map(|it| (it.target.name(), it.outcome)).collect(),
+            placements: findings
+                .verdicts
+                .iter()
+                .filter_map(|it| Some((it.target.name(), it.placement.clone()?)))
+                .collect(),
             shown_verdicts: findings.shown_verdicts(),
             excepted: findings.excepted.codes,
             unknown_exceptions: findings.excepted.unknown,
@@ -302,14 +309,33 @@ impl Report {
         Ok(found)
     }
 
-    /// The verdict of each target: `runs`, `rejected` or `undecided`.
+    /// The verdict of each target: `runs`, `fallback`, `rejected` or `undecided`.
     fn targets(&self) -> Vec<(&'static str, &'static str)> {
         let outcome = |outcome| match outcome {
             Outcome::Runs => "runs",
+            Outcome::RunsWithFallback => "fallback",
             Outcome::Rejected => "rejected",
             Outcome::Undecided => "undecided",
         };
         self.verdicts.iter().map(|(name, verdict)| (*name, outcome(*verdict))).collect()
+    }
+
+    /// Where the nodes run, by target: the object of `typeloom check --format json`, with the nodes as
+    /// `[position, place, partition]`.
+    fn placements<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
+        let name = |place| match place {
+            Place::Device => "device",
+            Place::Cpu => "cpu",
+            Place::Nowhere => "rejected",
+            Place::Unknown => "undecided",
+        };
+        let one = |(target, found): &(&'static str, Placement)| {
+            let mut value = placement(found).value();
+            value["nodes"] =
+                found.nodes.iter().map(|it| json!([it.position, name(it.place), it.partition])).collect();
+            Ok((*target, convert::json(py, &value)?))
+        };
+        self.placements.iter().map(one).collect()
     }
 
     /// The number of problems of each code that the model excepts.

@@ -1,9 +1,10 @@
 //! Options of a check.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
+use serde_json::{Value, json};
 use typeloom::check::Seed;
 use typeloom::targets::Target;
 use typeloom_project::baselines::{BaselineMode, Baselines};
@@ -14,8 +15,10 @@ use typeloom_project::parts::io::files::{self, Bytes};
 use typeloom_project::parts::settings::effective::{SeedText, Settings as Effective, Sourced};
 use typeloom_project::parts::settings::levels::{Level, Rule, Selector};
 use typeloom_project::plan::Plan;
-use typeloom_project::settings::{Resolver, SettingsFiles, operators as described};
+use typeloom_project::settings::{Resolver, SettingsFiles, operators as described, target_files};
+use typeloom_project::targets::{details, named};
 
+use crate::convert;
 use crate::error::{core_error, project_error};
 use crate::model::ModelBytes;
 use crate::operators::Operators;
@@ -32,6 +35,26 @@ pub(crate) struct Settings {
     baselines: Arc<Mutex<Baselines>>,
     /// The folder of files with tensors; that of the model by default.
     external_data_dir: Option<PathBuf>,
+}
+
+/// A target of an argument: a name, or a file with facts. A text that is no known name can be a path.
+#[derive(FromPyObject)]
+enum TargetArg {
+    Text(String),
+    File(PathBuf),
+}
+
+impl TargetArg {
+    /// The file, or the name.
+    fn file(self) -> Result<PathBuf, String> {
+        match self {
+            Self::Text(text) if Target::group(&text).is_empty() && Path::new(&text).is_file() => {
+                Ok(PathBuf::from(text))
+            }
+            Self::Text(name) => Err(name),
+            Self::File(path) => Ok(path),
+        }
+    }
 }
 
 /// The settings file of an argument: none, the nearest one above each model, or one for all models.
@@ -56,7 +79,7 @@ impl Settings {
         assume: Vec<(String, String)>,
         merge_symbols: Option<bool>,
         operators: Option<Py<Operators>>,
-        targets: Vec<String>,
+        targets: Vec<TargetArg>,
         external_data: Option<bool>,
         external_data_dir: Option<PathBuf>,
         severities: Vec<(String, String)>,
@@ -76,11 +99,19 @@ impl Settings {
             Ok(Sourced::of_command_line(Rule { selector, level }))
         };
         let assume = assume.into_iter().map(|(symbol, dim)| (symbol, Sourced::of_command_line(dim)));
+        let (mut names, mut paths) = (Vec::new(), Vec::new());
+        for target in targets {
+            match target.file() {
+                Ok(path) => paths.push(Sourced::of_command_line(path)),
+                Err(name) => names.push(Sourced::of_command_line(name)),
+            }
+        }
         let settings = Effective {
             severities: severities.into_iter().map(rule).collect::<PyResult<_>>()?,
             seeds: seeds.into_iter().map(seed).collect::<PyResult<_>>()?,
             assume: assume.collect(),
-            targets: targets.into_iter().map(Sourced::of_command_line).collect(),
+            targets: names,
+            target_files: paths,
             permissive: strict.map(|strict| Sourced::of_command_line(!strict)),
             merge_symbols: merge_symbols.map(Sourced::of_command_line),
             inline: inline.map(Sourced::of_command_line),
@@ -99,8 +130,9 @@ impl Settings {
             Some(operators) => Arc::clone(&operators.get().all),
             None => Arc::new(typeloom::check::Operators::standard()),
         };
+        let own = own_targets(&settings)?;
         Ok(Self {
-            plan: Arc::new(Plan::new(settings, all).map_err(project_error)?),
+            plan: Arc::new(Plan::new(settings, all, own).map_err(project_error)?),
             files: files.transpose().map_err(project_error)?.map(Mutex::new),
             operators,
             baselines: Arc::new(Mutex::new(Baselines::new(BaselineMode::Compare, current, files::read))),
@@ -117,10 +149,29 @@ impl Settings {
     }
 }
 
+/// The targets that the files of settings describe.
+fn own_targets(settings: &Effective) -> PyResult<Vec<Target>> {
+    let files = settings.target_files.iter().map(|path| &*path.value);
+    target_files(files, files::read).map_err(project_error)
+}
+
 /// The names of all targets, newest first.
 #[pyfunction]
 pub(crate) fn targets() -> Vec<&'static str> {
     Target::all().map(Target::name).collect()
+}
+
+/// What is known about a target, or the names of the targets of a group.
+#[pyfunction]
+pub(crate) fn target<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let value = match Target::groups().iter().find(|(group, _)| *group == name) {
+        Some((group, members)) => json!({"name": group, "targets": members}),
+        None => {
+            let targets = named(name).map_err(project_error)?;
+            targets.first().map_or(Value::Null, |target| Value::Object(details(*target)))
+        }
+    };
+    convert::json(py, &value)
 }
 
 impl Settings {
@@ -132,7 +183,8 @@ impl Settings {
         let settings = files.settings(source).map_err(project_error)?;
         let others = described(settings.ops.iter().map(|path| &*path.value), files::read);
         let operators = operators.get().over(py, others.map_err(project_error)?)?;
-        Plan::new(settings, Arc::new(operators)).map(Arc::new).map_err(project_error)
+        let own = own_targets(&settings)?;
+        Plan::new(settings, Arc::new(operators), own).map(Arc::new).map_err(project_error)
     }
 
     /// Removes the problems that the baseline of a plan contains.

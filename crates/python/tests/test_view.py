@@ -76,3 +76,13 @@ def test_two_models_have_a_page_with_their_changes() -> None:
     assert repr(tl.view(MODEL, MODEL)) == "<View of <text>: 1 node, 0 changes>"
     with pytest.raises(tl.ModelError):
         tl.view(MODEL, b"no model")
+
+
+def test_a_page_has_the_verdicts_of_targets() -> None:
+    model = '<ir_version: 8, opset_import: ["" : 17]> g (int16[2] x) => (y) { y = Min(x, x) }'
+    page = tl.view(model, targets="onnxruntime-1.31").html
+    assert "onnxruntime-1.31 has no kernel" in page and "onnxruntime-1.31" not in tl.view(model).html
+    with pytest.raises(ValueError, match="one model"):
+        tl.view(model, model, targets=["onnxruntime-1.31"])
+    with pytest.raises(tl.TypeloomError):
+        tl.view(model, targets=["onnxruntime-0.1"])

@@ -117,6 +117,14 @@ pub fn record(report: &FileReport<'_>) -> Value {
                     verdicts.map(|verdict| (verdict.target.clone(), json!(verdict.outcome.name())));
                 record["targets"] = Value::Object(verdicts.collect());
             }
+            let placements: Map<String, Value> = checked
+                .targets
+                .iter()
+                .filter_map(|it| Some((it.target.clone(), it.placement.as_ref()?.value())))
+                .collect();
+            if !placements.is_empty() {
+                record["placements"] = Value::Object(placements);
+            }
             if let Some(against) = &checked.against {
                 record["against"] = against.object.clone();
             }

@@ -5,6 +5,9 @@
 //! needs memory for one file only.
 
 mod people;
+mod targets;
+
+pub use targets::{TargetOutcome, TargetPlacement, TargetTable, TargetVerdict};
 
 use std::collections::BTreeMap;
 
@@ -122,46 +125,6 @@ pub struct Against<'r> {
     pub object: Value,
 }
 
-/// Whether a target can run a model.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TargetVerdict {
-    /// The name of the target.
-    pub target: String,
-    pub outcome: TargetOutcome,
-}
-
-/// The outcomes of a check for a target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TargetOutcome {
-    /// The target runs the model.
-    Runs,
-    /// The target rejects the model.
-    Rejected,
-    /// The facts about the target do not decide it.
-    Undecided,
-}
-
-impl TargetOutcome {
-    /// The name in reports for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Runs => "runs",
-            Self::Rejected => "rejected",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// The verb in front of the name of the target.
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Runs => "runs on",
-            Self::Rejected => "does not run on",
-            Self::Undecided => "undecided on",
-        }
-    }
-}
-
 /// The result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Compared<'r> {
@@ -218,8 +181,7 @@ impl Checked<'_> {
             parts.push(count(warnings, "warning"));
         }
         parts.extend(self.against.iter().map(|against| against.verdict.clone()));
-        let verdicts = self.targets.iter();
-        parts.extend(verdicts.map(|verdict| format!("{} {}", verdict.outcome.verb(), verdict.target)));
+        parts.extend(self.targets.iter().map(TargetVerdict::clause));
         let hidden = self.diagnostics.len() - self.listed().len();
         if hidden > 0 {
             parts.push(format!("{hidden} not shown"));
@@ -229,6 +191,23 @@ impl Checked<'_> {
         }
         parts.join(", ")
     }
+}
+
+/// Rows of cells as lines with aligned columns.
+#[must_use]
+pub fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
 }
 
 /// Problems that are not reported: `3 known`, `1 allowed by the model (dim-mismatch)`.
@@ -352,12 +331,15 @@ pub struct Totals {
     pub is_comparison: bool,
     /// The problems by code; `None` unless they are requested.
     pub statistics: Option<Statistics>,
+    /// The verdicts of targets.
+    pub targets: TargetTable,
 }
 
 impl Totals {
     /// Adds a file.
     pub fn add(&mut self, report: &FileReport<'_>) {
         self.files += 1;
+        self.targets.add(report);
         match &report.content {
             Content::Checked(checked) => {
                 let (errors, warnings) = checked.counts();

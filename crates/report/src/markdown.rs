@@ -1,7 +1,8 @@
 //! A page of Markdown, for the summary of a job.
 //!
 //! A table has one row for each finding, with the explanation in a section that can be unfolded. Files
-//! without findings are counted in the last line only.
+//! without findings are counted in the last line only, unless targets are named: a second table has the
+//! verdicts about all models.
 
 use typeloom_onnx::text::{escape, escape_lines};
 
@@ -54,8 +55,25 @@ impl ListRenderer for List {
         if !table.is_empty() {
             table = format!("| problems | code | severity | |\n|---:|---|---|---|\n{table}\n");
         }
-        format!("{gap}{table}**{}**\n", totals.summary())
+        format!("{gap}{}{table}**{}**\n", targets(totals), totals.summary())
     }
+}
+
+/// The verdicts of targets.
+fn targets(totals: &Totals) -> String {
+    let Some(rows) = totals.targets.rows() else { return String::new() };
+    let mut text = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        // The first row has the names of targets, the first column those of files.
+        let is_name = |column: usize| (at == 0) != (column == 0);
+        let cells = row.iter().enumerate();
+        let cells = cells.map(|(column, cell)| if is_name(column) { code(cell) } else { prose(cell) });
+        text.push_str(&format!("| {} |\n", cells.collect::<Vec<_>>().join(" | ")));
+        if at == 0 {
+            text.push_str(&format!("|{}\n", "---|".repeat(row.len())));
+        }
+    }
+    text + "\n"
 }
 
 /// The explanation of a finding in a cell of a table, folded.

@@ -1,5 +1,6 @@
 //! Field numbers of ONNX messages that edits replace or append.
 
+pub(crate) const MODEL_IR_VERSION: u32 = 1;
 pub(crate) const MODEL_OPSET_IMPORT: u32 = 8;
 pub(crate) const MODEL_FUNCTION: u32 = 25;
 

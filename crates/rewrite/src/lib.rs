@@ -6,6 +6,7 @@
 //! | [`mod@reference`] | writes types in the form of the reference's inference |
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
+//! | [`retarget`] | exact changes that a runtime or device requires |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
 //! | [`safety`] | which repairs need a decision of the user |
 //! | [`names`] | new names |
@@ -24,6 +25,7 @@ pub mod coerce;
 pub mod mend;
 pub mod names;
 pub mod reference;
+pub mod retarget;
 pub mod safety;
 
 mod apply;

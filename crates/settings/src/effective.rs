@@ -72,6 +72,8 @@ pub struct Settings {
     pub ops: Vec<Sourced<PathBuf>>,
     /// Programs that have to be able to run the model.
     pub targets: Vec<Sourced<String>>,
+    /// Files with facts about such programs.
+    pub target_files: Vec<Sourced<PathBuf>>,
     /// Whether values without a proven type are accepted.
     pub permissive: Option<Sourced<bool>>,
     /// Whether symbols that the graph requires to be equal are merged.
@@ -97,6 +99,7 @@ impl Settings {
             assume,
             ops,
             targets,
+            target_files,
             permissive,
             merge_symbols,
             inline,
@@ -108,12 +111,9 @@ impl Settings {
         self.severities.extend(severities);
         extend_named(&mut self.seeds, seeds);
         extend_named(&mut self.assume, assume);
-        let unknown = |path: &Sourced<PathBuf>| self.ops.iter().all(|known| known.value != path.value);
-        let ops: Vec<Sourced<PathBuf>> = ops.into_iter().filter(unknown).collect();
-        self.ops.extend(ops);
-        let unknown = |name: &Sourced<String>| self.targets.iter().all(|known| known.value != name.value);
-        let targets: Vec<Sourced<String>> = targets.into_iter().filter(unknown).collect();
-        self.targets.extend(targets);
+        extend_list(&mut self.ops, ops);
+        extend_list(&mut self.targets, targets);
+        extend_list(&mut self.target_files, target_files);
         replace(&mut self.permissive, permissive);
         replace(&mut self.merge_symbols, merge_symbols);
         replace(&mut self.inline, inline);
@@ -158,6 +158,7 @@ impl Settings {
             assume,
             ops,
             targets,
+            target_files,
             permissive,
             merge_symbols,
             inline,
@@ -182,6 +183,9 @@ impl Settings {
         }
         for Sourced { value, source } in targets {
             lines.push((format!("targets = [{}]", quoted(value)), source));
+        }
+        for Sourced { value, source } in target_files {
+            lines.push((format!("target-files = [{}]", quoted(&value.display().to_string())), source));
         }
         let flags = [
             ("permissive", permissive),
@@ -211,6 +215,13 @@ impl Settings {
 fn extend_named<T>(entries: &mut Vec<(String, T)>, other: Vec<(String, T)>) {
     entries.retain(|(name, _)| other.iter().all(|(replaced, _)| replaced != name));
     entries.extend(other);
+}
+
+/// Appends values that a list does not have.
+fn extend_list<T: PartialEq>(entries: &mut Vec<Sourced<T>>, other: Vec<Sourced<T>>) {
+    let unknown = |new: &Sourced<T>| entries.iter().all(|known| known.value != new.value);
+    let new: Vec<Sourced<T>> = other.into_iter().filter(unknown).collect();
+    entries.extend(new);
 }
 
 fn replace<T>(old: &mut Option<T>, new: Option<T>) {

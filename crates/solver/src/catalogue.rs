@@ -45,6 +45,18 @@ pub struct DeclaredRule {
     pub run: fn(&mut RuleCx<'_, '_>, &'static AtomicOpDecl) -> RuleResult,
 }
 
+/// The part of PyTorch code that an operator comes from, as far as it matters for sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PyTorch {
+    /// A call with sizes as arguments, which become an input of the operator.
+    Sizes {
+        /// The calls, as a message names them: `` `view` or `reshape` ``.
+        calls: &'static str,
+    },
+    /// A call that joins tensors.
+    Joined,
+}
+
 /// A source of operators.
 pub trait Catalogue: Sync {
     /// Looks up the operator `name` of `domain` in version `version` of the domain. The default domain is
@@ -77,6 +89,11 @@ pub trait Catalogue: Sync {
 
     /// The operator that replaces a withdrawn one of the same domain.
     fn replacement(&self, _domain: &str, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// The PyTorch code that an operator comes from, if it has numbers that an export can record.
+    fn pytorch(&self, _domain: &str, _name: &str) -> Option<PyTorch> {
         None
     }
 }

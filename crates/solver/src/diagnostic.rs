@@ -67,7 +67,7 @@ pub use groups::Group;
 pub use location::{GraphPath, GraphPathStep, Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use node::input_starts;
 pub use source::SourceLine;
-pub use target::{TargetIssue, TargetSite, diagnose_target};
+pub use target::{TargetIssue, TargetSite, diagnose_target, same_kind};
 
 // The vocabulary of the files below.
 use casts::{best_cast, cast_into, drops_fractions, is_tensor};

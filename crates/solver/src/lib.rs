@@ -32,7 +32,7 @@
 //! | [`validate`] | structural rules of the format |
 //! | [`type_solver`] | the entry point for graphs of plainly declared operators |
 //!
-//! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
+//! **Invariant:** this crate knows no operator by name except `Constant` and `If`. Operators come from a [`catalogue::Catalogue`].
 //!
 //! **Invariant:** no recursion over the depth of a graph. Of tensor data, only the small constants that
 //! decide shapes are read.

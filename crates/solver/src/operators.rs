@@ -11,7 +11,7 @@ use typeloom_onnx::domain::canonical;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::catalogue::{Catalogue, DeclaredRule, Lookup, Operator};
+use crate::catalogue::{Catalogue, DeclaredRule, Lookup, Operator, PyTorch};
 use crate::map::{Map, Set};
 use crate::program::{OpId, id};
 use crate::signature::{Formal, Schema, is_same_name};
@@ -187,6 +187,11 @@ impl<'a> Operators<'a> {
     /// The operator that replaces a withdrawn one.
     pub(crate) fn replacement(&self, op: &Op<'a>) -> Option<&'static str> {
         self.catalogue.replacement(op.domain, op.name)
+    }
+
+    /// The PyTorch code that an operator comes from.
+    pub(crate) fn pytorch(&self, op: &Op<'a>) -> Option<PyTorch> {
+        self.catalogue.pytorch(op.domain, op.name)
     }
 
     /// Whether the replacement of an operator that a version withdrew has, in the imported version, its ports

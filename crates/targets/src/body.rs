@@ -10,33 +10,33 @@ use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{Body, GraphId, Initializer, Origin, StepId, StepKind, ValueId};
 
 use crate::calls;
+use crate::facts::Facts;
 use crate::fold::{Branch, Branches, Inputs};
 use crate::node::{self, NodeCx, undecided};
-use crate::target::Target;
 
 /// The last IR version in which initializers are inputs.
 const INITIALIZERS_ARE_INPUTS: i64 = 3;
 
 /// The issues of a body with the nodes of nested graphs.
 pub(crate) fn issues<'a>(
-    target: &Target,
+    facts: &'static Facts<'static>,
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     versions: &BTreeMap<&'a str, i64>,
     issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
 ) {
-    values(target, checked, solved, issues);
+    values(facts, checked, solved, issues);
     graph(checked, solved, issues);
-    nodes(target, checked, solved, versions, issues);
+    nodes(facts, checked, solved, versions, issues);
 }
 
 fn values<'a>(
-    target: &Target,
+    facts: &'static Facts<'static>,
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
 ) {
-    let (facts, body) = (target.facts(), &solved.body);
+    let body = &solved.body;
     let used = used(body);
     let mut reported = BTreeSet::new();
     for value in body.values() {
@@ -122,13 +122,13 @@ fn graph<'a>(
 }
 
 fn nodes<'a>(
-    target: &Target,
+    facts: &'static Facts<'static>,
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     versions: &BTreeMap<&'a str, i64>,
     issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
 ) {
-    let (facts, body) = (target.facts(), &solved.body);
+    let body = &solved.body;
     let inputs = if solved.is_main() { Inputs::Variable } else { Inputs::MaybeConstant };
     let mut branches = Branches::new(body, inputs);
     let (from, to) = body.graph(body.root()).steps;
@@ -138,7 +138,7 @@ fn nodes<'a>(
         }
         let mut report = |issue| issues.push((TargetSite::Node(solved.clone(), step), issue));
         if checked.is_call(body, step) {
-            calls::call(target, checked, solved, step).into_iter().for_each(report);
+            calls::call(facts, checked, solved, step).into_iter().for_each(report);
             continue;
         }
         if body.op_name(step) == "If" && branches.may_fail(step) {

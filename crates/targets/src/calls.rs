@@ -13,8 +13,8 @@ use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{Body, BodySource, StepId, ValueId};
 
+use crate::facts::Facts;
 use crate::node::{operator, undecided};
-use crate::target::Target;
 
 /// The issues of the functions of the model, called or not: a function imports the domains of all its nodes.
 pub(crate) fn functions<'a>(checked: &Checked<'a>, issues: &mut Vec<(TargetSite<'a>, TargetIssue)>) {
@@ -44,7 +44,7 @@ fn missing_import(function: FunctionView<'_>) -> Option<&str> {
 
 /// The issue of a call of a model-local function.
 pub(crate) fn call<'a>(
-    target: &Target,
+    facts: &'static Facts<'static>,
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     step: StepId,
@@ -55,7 +55,7 @@ pub(crate) fn call<'a>(
     let key = (checked.domain_of(body, step), body.op_name(step), overload);
     let model = *checked.model()?;
     let is_imported = |domain: &str| model.opset_imports().flatten().any(|it| canonical(it.domain) == domain);
-    if !is_imported(key.0) && !target.facts().has_domain(key.0) {
+    if !is_imported(key.0) && !facts.has_domain(key.0) {
         return Some(operator(format!("the model does not import the domain `{}`", key.0)));
     }
     if !overload.is_empty() && matches!(body.source(), BodySource::Function(_)) {
@@ -66,7 +66,7 @@ pub(crate) fn call<'a>(
         let domain = function.domain().map(canonical);
         (domain, function.name(), function.overload()) == (Ok(key.0), Ok(key.1), Ok(key.2))
     })?;
-    if target.facts().needs_all_outputs {
+    if facts.needs_all_outputs {
         let (given, all) = (node.outputs().count(), function.outputs().count());
         if given < all {
             let reason =

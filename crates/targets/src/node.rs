@@ -65,17 +65,26 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
         return vec![operator(format!("there is no operator set `{domain}`"))];
     };
     let Some(signature) = facts.signature(domain, name, version) else {
-        return vec![operator(match facts.versions(domain, name) {
-            [] => "it is not an operator there".to_owned(),
-            [first, ..] => format!("it exists from version {} on", first.since),
-        })];
+        return vec![match facts.versions(domain, name) {
+            [] => operator("it is not an operator there".to_owned()),
+            [first, ..] => TargetIssue::Operator {
+                reason: format!("it exists from version {} on", first.since),
+                advice: Some(format!("import version {} of its operator set, or a newer one", first.since)),
+            },
+        }];
     };
     if signature.deprecated && imported.is_none() {
         // The missing import is an error of its own.
         return Vec::new();
     }
     if signature.deprecated {
-        return vec![operator(format!("it was withdrawn in version {}", signature.since))];
+        return vec![TargetIssue::Operator {
+            reason: format!("it was withdrawn in version {}", signature.since),
+            advice: Some(format!(
+                "import version {} of its operator set, or an older one",
+                signature.since - 1
+            )),
+        }];
     }
     let mut issues = attributes(cx, signature);
     let ports = ports(cx);
@@ -90,11 +99,11 @@ pub(crate) fn issues(cx: &mut NodeCx<'_, '_>) -> Vec<TargetIssue> {
 }
 
 pub(crate) fn operator(reason: String) -> TargetIssue {
-    TargetIssue::Operator { reason }
+    TargetIssue::Operator { reason, advice: None }
 }
 
 pub(crate) fn undecided(reason: &str) -> TargetIssue {
-    TargetIssue::Undecided { reason: reason.to_owned() }
+    TargetIssue::Undecided { reason: reason.to_owned(), advice: None }
 }
 
 /// Operators of the main domain that ONNX does not have, or no longer.
@@ -286,7 +295,7 @@ fn kernel(
             (Match::Yes, Certainty::Never) if rules::attribute(cx, "stash_type").is_some() => {
                 return Some(undecided("its body depends on `stash_type`"));
             }
-            (Match::Yes, Certainty::Never) => return Some(missing(facts, signature, ports)),
+            (Match::Yes, Certainty::Never) => return Some(missing(cx, signature, ports)),
             (Match::Open, _) => open = true,
             (Match::No, _) => {}
         }
@@ -309,7 +318,7 @@ fn kernel(
     if open {
         return Some(undecided("its types are not solved"));
     }
-    Some(missing(facts, signature, ports))
+    Some(missing(cx, signature, ports))
 }
 
 /// The issue of a type that the signature does not allow there.
@@ -324,6 +333,7 @@ fn not_allowed(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> O
                     port: Some(port),
                     found: found.clone(),
                     supported: owned(facts.types_of(*set)),
+                    version: None,
                 });
             }
         }
@@ -355,7 +365,9 @@ fn expands(
 }
 
 /// The issue of a node without a kernel, at the first port whose type no kernel supports.
-fn missing(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> TargetIssue {
+fn missing(cx: &NodeCx<'_, '_>, signature: &Signature<'_>, ports: &Ports) -> TargetIssue {
+    let facts = cx.facts;
+    let version = other_version(cx, signature, ports);
     let since = signature.since;
     let mut names: Vec<&str> = Vec::new();
     for (name, _) in signature.kernels.iter().flat_map(|kernel| &kernel.types) {
@@ -372,7 +384,8 @@ fn missing(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> Targe
         supported.dedup();
         let port = Some(port);
         if supported.binary_search(&found.as_str()).is_err() {
-            return TargetIssue::Kernel { since, port, found: found.clone(), supported: owned(&supported) };
+            let supported = owned(&supported);
+            return TargetIssue::Kernel { since, port, found: found.clone(), supported, version };
         }
         first = first.or(Some((port, found.clone())));
     }
@@ -383,7 +396,19 @@ fn missing(facts: &Facts<'_>, signature: &Signature<'_>, ports: &Ports) -> Targe
         }
     }
     let (port, found) = first.unwrap_or_default();
-    TargetIssue::Kernel { since, port, found, supported: Vec::new() }
+    TargetIssue::Kernel { since, port, found, supported: Vec::new(), version }
+}
+
+/// Another version of the operator with a kernel for the types: the newest older one, or the oldest newer one.
+fn other_version(cx: &NodeCx<'_, '_>, signature: &Signature<'_>, ports: &Ports) -> Option<i64> {
+    let (domain, name) = (cx.checked.domain_of(&cx.body.body, cx.step), cx.body.body.op_name(cx.step));
+    let (older, newer): (Vec<_>, Vec<_>) = cx
+        .facts
+        .versions(domain, name)
+        .iter()
+        .filter(|other| other.since != signature.since && ports.fits_any(cx.facts, other) == Match::Yes)
+        .partition(|other| other.since < signature.since);
+    older.last().or(newer.first()).map(|other| other.since)
 }
 
 fn owned(types: &[&str]) -> Vec<String> {
@@ -396,7 +421,7 @@ fn solved_type<'a>(checked: &mut Checked<'a>, body: &SolvedBody<'a>, value: Valu
 }
 
 /// A solved type in the notation of the facts.
-fn text_of(ty: &Type) -> Option<String> {
+pub(crate) fn text_of(ty: &Type) -> Option<String> {
     let (constructors, inner) = ty.split();
     let single = |elem: typeloom_solver::elem::ElemSet| match (elem.len(), elem.iter().next()) {
         (1, Some(elem)) => elem.onnx_name(),

@@ -126,7 +126,7 @@ pub(crate) fn issue(
             && inputs(cx).into_iter().any(|input| quirks::is_fused(cx, input, operator))
         {
             let reason = format!("the loader fuses it with `{operator}`, and has no kernel for the result");
-            return Some(TargetIssue::Operator { reason });
+            return Some(crate::node::operator(reason));
         }
     }
     if let Some(issue) = side::issue(cx, signature) {

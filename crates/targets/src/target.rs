@@ -1,14 +1,18 @@
 //! The known targets.
 
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_solver::model::Checked;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, FactsError};
+use crate::measured::{Table, TableError, table};
 use crate::verdict::{Outcome, Verdict, verdict};
 
-/// One version of a runtime with one provider.
+/// The largest text of a compressed target, in bytes.
+const MAX_TEXT: usize = 1 << 24;
+
+/// One version of a runtime with one provider, or a device.
 ///
 /// ```
 /// use typeloom_solver::model::Options;
@@ -27,28 +31,84 @@ use crate::verdict::{Outcome, Verdict, verdict};
 #[derive(Debug)]
 pub struct Target {
     name: &'static str,
-    text: &'static str,
-    facts: OnceLock<Facts<'static>>,
+    text: Text,
+    known: OnceLock<Known>,
 }
 
-/// Defines the targets, newest first.
+/// Where the text of a target is.
+#[derive(Debug)]
+enum Text {
+    Plain(&'static str),
+    /// Compressed in the format of zlib.
+    Compressed(&'static [u8]),
+}
+
+/// What is known about a target.
+#[derive(Debug)]
+pub enum Known {
+    /// Signatures and kernels of a runtime.
+    Kernels(Facts<'static>),
+    /// Measurements of single nodes.
+    Measured(Table<'static>),
+}
+
+/// A text that is not a target.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// The text has the kernels of a runtime, and a wrong line.
+    #[error(transparent)]
+    Kernels(#[from] FactsError),
+    /// The text has measurements, and a wrong line.
+    #[error(transparent)]
+    Measured(#[from] TableError),
+    /// The first line is unknown.
+    #[error("it is not a target: the first line must be `typeloom-target 1` or `typeloom-measured 1`")]
+    Unknown,
+    /// The name is taken.
+    #[error("there is a target `{0}` already")]
+    Name(String),
+}
+
+/// Defines the targets: those of a version of a runtime newest first.
 macro_rules! targets {
-    ($($name:literal,)*) => {
+    ($($name:literal $($suffix:ident)?,)*) => {
         static TARGETS: [Target; [$($name),*].len()] = [$(Target {
             name: $name,
-            text: include_str!(concat!("../data/", $name, ".txt")),
-            facts: OnceLock::new(),
+            text: targets!(@text $name $($suffix)?),
+            known: OnceLock::new(),
         }),*];
+    };
+    (@text $name:literal) => { Text::Plain(include_str!(concat!("../data/", $name, ".txt"))) };
+    (@text $name:literal measured) => {
+        Text::Compressed(include_bytes!(concat!("../data/", $name, ".measured")))
     };
 }
 
 targets! {
     "onnxruntime-1.31",
     "onnxruntime-1.24",
+    "onnxruntime-openvino-cpu" measured,
+    "onnxruntime-openvino-gpu" measured,
+    "onnxruntime-openvino-npu" measured,
+    "qnn-gpu" measured,
+    "qnn-npu" measured,
+    "tensorrt-rtx" measured,
 }
 
+/// Names for several targets.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("onnxruntime", &["onnxruntime-1.31", "onnxruntime-1.24"]),
+    (
+        "onnxruntime-openvino",
+        &["onnxruntime-openvino-cpu", "onnxruntime-openvino-gpu", "onnxruntime-openvino-npu"],
+    ),
+    ("qnn", &["qnn-gpu", "qnn-npu"]),
+    ("windows-npu", &["onnxruntime-openvino-npu", "qnn-npu"]),
+    ("windows-gpu", &["onnxruntime-openvino-gpu", "qnn-gpu", "tensorrt-rtx"]),
+];
+
 impl Target {
-    /// All targets, newest first.
+    /// All targets: those of a version of a runtime newest first.
     #[must_use]
     pub fn all() -> &'static [Self] {
         &TARGETS
@@ -60,22 +120,77 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
+    /// The targets of a name: one target, or those of a group. Empty for an unknown name.
+    #[must_use]
+    pub fn named(name: &str) -> Vec<&'static Self> {
+        match GROUPS.iter().find(|(group, _)| *group == name) {
+            Some((_, members)) => members.iter().filter_map(|member| Self::find(member)).collect(),
+            None => Self::find(name).into_iter().collect(),
+        }
+    }
+
+    /// The groups with the names of their targets.
+    #[must_use]
+    pub fn groups() -> &'static [(&'static str, &'static [&'static str])] {
+        GROUPS
+    }
+
+    /// A target from a text, in one of the two formats. It is kept until the process ends, as targets have
+    /// static names; the same name and text is kept once.
+    ///
+    /// # Errors
+    /// [`TargetError`] if the text has neither format, or the name is that of another target or a group.
+    pub fn from_text(name: String, text: String) -> Result<&'static Self, TargetError> {
+        static OWN: Mutex<Vec<&Target>> = Mutex::new(Vec::new());
+        if !Self::named(&name).is_empty() {
+            return Err(TargetError::Name(name));
+        }
+        let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same =
+            |known: &&&Self| known.name == name && matches!(known.text, Text::Plain(other) if other == text);
+        if let Some(known) = own.iter().find(is_same) {
+            return Ok(known);
+        }
+        let target = Self { name: name.leak(), text: Text::Plain(text.leak()), known: OnceLock::new() };
+        let known = target.read()?;
+        let target: &'static Self = Box::leak(Box::new(target));
+        target.known.get_or_init(|| known);
+        own.push(target);
+        Ok(target)
+    }
+
     /// The name, such as `onnxruntime-1.31`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The facts about it.
+    /// What is known about it.
     #[must_use]
-    pub fn facts(&self) -> &Facts<'static> {
-        self.facts.get_or_init(|| Facts::parse(self.text).expect("a test of this crate parses the texts"))
+    pub fn facts(&self) -> &Known {
+        self.known.get_or_init(|| self.read().expect("a test of this crate reads the embedded texts"))
     }
 
-    /// Decides whether the target loads a model that was checked with
+    fn read(&self) -> Result<Known, TargetError> {
+        let text = match self.text {
+            Text::Plain(text) => text,
+            Text::Compressed(bytes) => {
+                let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_TEXT);
+                let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+                text.ok_or(TargetError::Unknown)?.leak()
+            }
+        };
+        match text.lines().next() {
+            Some(table::HEAD) => Ok(Known::Measured(Table::parse(text)?)),
+            Some(line) if line.starts_with("typeloom-target ") => Ok(Known::Kernels(Facts::parse(text)?)),
+            _ => Err(TargetError::Unknown),
+        }
+    }
+
+    /// Decides whether the target runs a model that was checked with
     /// [`Options::functions`](typeloom_solver::model::Options::functions).
     #[must_use]
-    pub fn check<'a>(&self, checked: &mut Checked<'a>) -> Verdict<'a> {
+    pub fn check<'a>(&'static self, checked: &mut Checked<'a>) -> Verdict<'a> {
         verdict(self, checked)
     }
 
@@ -83,18 +198,24 @@ impl Target {
     /// positive verdict, because a loader can reject it for these: such a model is undecided, without
     /// diagnostics, unless the target rejects it anyway.
     #[must_use]
-    pub fn judge(&self, checked: &mut Checked<'_>, is_valid: bool) -> (Outcome, Vec<Diagnostic>) {
+    pub fn judge<'a>(
+        &'static self,
+        checked: &mut Checked<'a>,
+        is_valid: bool,
+    ) -> (Outcome, Vec<Diagnostic>, Verdict<'a>) {
         let verdict = self.check(checked);
-        match verdict.outcome() {
-            Outcome::Runs | Outcome::Undecided if !is_valid => (Outcome::Undecided, Vec::new()),
+        let (outcome, reasons) = match verdict.outcome() {
+            Outcome::Rejected => (Outcome::Rejected, verdict.diagnostics(self.name, checked)),
+            _ if !is_valid => (Outcome::Undecided, Vec::new()),
             outcome => (outcome, verdict.diagnostics(self.name, checked)),
-        }
+        };
+        (outcome, reasons, verdict)
     }
 
     /// The diagnostics of [`check`](Self::check): an error for each reason of a rejection, a warning for each
-    /// undecided node.
+    /// node that is undecided or runs on the CPU.
     #[must_use]
-    pub fn diagnose(&self, checked: &mut Checked<'_>) -> Vec<Diagnostic> {
+    pub fn diagnose(&'static self, checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         self.check(checked).diagnostics(self.name, checked)
     }
 }
@@ -102,14 +223,18 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use crate::Target;
-    use crate::facts::Facts;
+    use crate::target::{Known, TargetError};
 
     #[test]
     fn the_embedded_texts_parse() {
         for target in Target::all() {
-            let facts = Facts::parse(target.text).unwrap();
-            assert!(facts.kernel_count() > 500, "{}: {}", target.name, facts.kernel_count());
-            assert!(facts.operator_count() > 200, "{}: {}", target.name, facts.operator_count());
+            match target.read().unwrap() {
+                Known::Kernels(facts) => {
+                    assert!(facts.kernel_count() > 500, "{}: {}", target.name, facts.kernel_count());
+                    assert!(facts.operator_count() > 200, "{}: {}", target.name, facts.operator_count());
+                }
+                Known::Measured(table) => assert!(table.rows() > 5000, "{}: {}", target.name, table.rows()),
+            }
         }
     }
 
@@ -119,5 +244,32 @@ mod tests {
             assert_eq!(Target::find(target.name()).map(Target::name), Some(target.name()));
         }
         assert!(Target::find("onnxruntime").is_none());
+        let names: Vec<&str> = Target::named("onnxruntime").iter().map(|target| target.name()).collect();
+        assert_eq!(names, ["onnxruntime-1.31", "onnxruntime-1.24"]);
+        assert!(Target::named("no-such-target").is_empty());
+    }
+
+    #[test]
+    fn the_members_of_groups_are_targets() {
+        for (group, members) in Target::groups() {
+            assert!(Target::find(group).is_none(), "{group} is both");
+            assert_eq!(Target::named(group).len(), members.len(), "{group}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_a_format_is_an_error() {
+        let error = Target::from_text("mine".to_owned(), "hello".to_owned()).map(Target::name);
+        assert_eq!(error, Err(TargetError::Unknown));
+        let error = Target::from_text("qnn".to_owned(), "typeloom-measured 1".to_owned()).map(Target::name);
+        assert_eq!(error, Err(TargetError::Name("qnn".to_owned())));
+    }
+
+    #[test]
+    fn a_text_is_kept_once() {
+        let target = |text: &str| Target::from_text("once".to_owned(), text.to_owned()).unwrap();
+        let first = target("typeloom-measured 1\n");
+        assert!(std::ptr::eq(first, target("typeloom-measured 1\n")));
+        assert!(!std::ptr::eq(first, target("typeloom-measured 1\nfixed\n")));
     }
 }

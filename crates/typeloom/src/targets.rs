@@ -38,12 +38,18 @@ use typeloom_solver::model::CheckError;
 /// )?;
 /// let mut checked = check(&model, &Options::default())?;
 /// for target in Target::all() {
-///     assert_eq!(target.check(&mut checked)?.outcome, Outcome::Runs);
+///     assert_eq!(target.check(&mut checked)?.outcome, Outcome::Runs, "{}", target.name());
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(inline)]
 pub use typeloom_targets::Outcome;
+/// Where the nodes of a model run on a device.
+#[doc(inline)]
+pub use typeloom_targets::{Place, PlacedNode, Placement, TargetError};
+
+#[doc(inline)]
+pub use typeloom_targets::Known;
 
 use crate::check::Checked;
 
@@ -56,6 +62,7 @@ use crate::check::Checked;
 /// assert_eq!(newest.name(), "onnxruntime-1.31");
 /// assert_eq!((newest.package(), newest.provider()), ("onnxruntime 1.31.1", "CPUExecutionProvider"));
 /// assert!(Target::named("onnxruntime").is_none());
+/// assert_eq!(Target::group("onnxruntime").len(), 2);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Target(&'static typeloom_targets::Target);
@@ -67,6 +74,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// An error for each reason of a rejection, and a warning for each node that is undecided.
     pub diagnostics: Vec<Diagnostic>,
+    /// Where the nodes run, for a device or runtime whose nodes were measured.
+    pub placement: Option<Placement>,
 }
 
 impl Target {
@@ -81,22 +90,54 @@ impl Target {
         typeloom_targets::Target::find(name).map(Self)
     }
 
+    /// The targets with a name: one target, or those of a group such as `qnn`. Empty for an unknown name.
+    #[must_use]
+    pub fn group(name: &str) -> Vec<Self> {
+        typeloom_targets::Target::named(name).into_iter().map(Self).collect()
+    }
+
+    /// The groups with the names of their targets.
+    #[must_use]
+    pub fn groups() -> &'static [(&'static str, &'static [&'static str])] {
+        typeloom_targets::Target::groups()
+    }
+
+    /// A target from a text in one of the formats of `docs/targets.md`. It is kept until the process ends.
+    ///
+    /// # Errors
+    /// [`TargetError`] if the text has neither format.
+    pub fn from_text(name: String, text: String) -> Result<Self, TargetError> {
+        typeloom_targets::Target::from_text(name, text).map(Self)
+    }
+
     /// The name, such as `onnxruntime-1.31`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name()
     }
 
-    /// The package of the runtime with its version.
+    /// What is known about it.
     #[must_use]
-    pub fn package(self) -> &'static str {
-        self.0.facts().source
+    pub fn facts(self) -> &'static Known {
+        self.0.facts()
     }
 
-    /// The provider whose kernels are considered.
+    /// The package of the runtime, or of the measurements, with its version.
+    #[must_use]
+    pub fn package(self) -> &'static str {
+        match self.0.facts() {
+            Known::Kernels(facts) => facts.source,
+            Known::Measured(table) => table.source,
+        }
+    }
+
+    /// The provider whose kernels are considered, or the device.
     #[must_use]
     pub fn provider(self) -> &'static str {
-        self.0.facts().provider
+        match self.0.facts() {
+            Known::Kernels(facts) => facts.provider,
+            Known::Measured(table) => table.device,
+        }
     }
 
     /// Decides whether the target loads a model.
@@ -108,7 +149,13 @@ impl Target {
     /// [`CheckError`] if the model is solved once more and exceeds a limit.
     pub fn check(self, checked: &mut Checked<'_>) -> Result<Verdict, CheckError> {
         let is_valid = checked.is_ok();
-        let (outcome, diagnostics) = self.0.judge(checked.solved_with_functions()?, is_valid);
-        Ok(Verdict { outcome, diagnostics })
+        let (outcome, diagnostics, verdict) = self.0.judge(checked.solved_with_functions()?, is_valid);
+        Ok(Verdict { outcome, diagnostics, placement: verdict.placement })
+    }
+}
+
+impl From<Target> for &'static typeloom_targets::Target {
+    fn from(target: Target) -> Self {
+        target.0
     }
 }

@@ -29,6 +29,7 @@ mod search;
 #[cfg(any(test, target_family = "wasm"))]
 mod session;
 mod summary;
+mod targets;
 #[cfg(target_family = "wasm")]
 mod wasm;
 
@@ -64,6 +65,8 @@ enum Refusal {
     Malformed(#[from] serde_json::Error),
     #[error("there is no item `{0}`")]
     UnknownItem(String),
+    #[error("there is no target `{0}`")]
+    UnknownTarget(String),
     #[error("`{0}` is not a value")]
     NoValue(String),
 }
@@ -133,6 +136,10 @@ impl Engine {
             Request::Find { link } => {
                 Answer::Found(Found { item: self.find(link).map(|subject| subject.to_string()) })
             }
+            Request::Target { name } => match targets::named(&self.scene, name) {
+                Some(target) => Answer::Target(self.target_view(target)),
+                None => return Err(Refusal::UnknownTarget(name.to_owned())),
+            },
             Request::Neighbours { item, place, expanded } => {
                 let subject = self.subject(item)?;
                 Answer::Neighbours(self.neighbours(subject, place.as_deref(), expanded.as_deref()))

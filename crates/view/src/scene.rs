@@ -33,6 +33,7 @@
 //!   function. A node refers to its nested graphs and to the function that it calls, so a function has one
 //!   group for all its calls.
 //! - [`Mark`]s attach diagnostics to nodes and values.
+//! - [`Target`]s have verdicts about the model, and the places where its nodes run.
 //!
 //! # Groups
 //!
@@ -68,6 +69,7 @@ mod marks;
 mod message;
 mod scopes;
 mod solved;
+mod target;
 pub(crate) mod tree;
 mod types;
 mod union;
@@ -84,6 +86,7 @@ pub use cause::Cause;
 pub use change::{Change, ChangeCounts, ChangedItem, Comparison, ListedChange, Subject};
 pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
 pub use message::{Excerpt, ExcerptLabel, ExcerptLine, Message};
+pub use target::{Place, PlacedNode, Target, Verdict};
 pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 
@@ -120,6 +123,8 @@ pub struct Scene {
     pub marks: Vec<Mark>,
     /// The list of changes, if the scene shows two models.
     pub comparison: Option<Comparison>,
+    /// The targets; empty if the scene shows two models.
+    pub targets: Vec<Target>,
     /// The position in `readers` of the first reader of each value, and the number of all.
     first_reader: Vec<u32>,
     readers: Vec<NodeId>,

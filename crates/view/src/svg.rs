@@ -21,6 +21,7 @@ use crate::scene::{Change, Scene};
 use crate::text::{MAX_DETAIL, counted, short};
 
 pub(crate) mod interactive;
+pub(crate) mod overlay;
 
 use interactive::Interaction;
 

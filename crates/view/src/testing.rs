@@ -15,7 +15,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
 use typeloom_testing::number;
 
-use crate::scene::Scene;
+use crate::scene::{MarkId, Place, Scene, Target, Verdict};
 
 pub(crate) use invariants::{drawing_problems, scene_problems};
 pub(crate) use syntax::{dot_problem, mermaid_problem, svg_problem};
@@ -33,6 +33,26 @@ pub(crate) fn scene_of_text(text: &str) -> Scene {
     let header = if text.starts_with('<') { "" } else { "<ir_version: 10, opset_import: [\"\" : 21]>\n" };
     let bytes = typeloom_onnx::text::model_bytes(&format!("{header}{text}")).expect("the text is a model");
     scene_of_bytes(&bytes).expect("the model can be checked")
+}
+
+/// Adds a target with the places of the first nodes of the main graph. Each node of the device is a partition.
+pub(crate) fn add_target(scene: &mut Scene, name: &str, places: &[Place]) {
+    let target = Target {
+        name: name.to_owned(),
+        verdict: Verdict::RunsWithFallback,
+        is_measured: true,
+        places: Vec::new(),
+        crossing: Some("4*N".to_owned()),
+        conditions: vec!["N = 1".to_owned()],
+        fixed: vec!["M".to_owned()],
+        marks: (0..scene.marks.len()).map(MarkId::new).collect(),
+    };
+    let mut partitions = 0..;
+    let placed = places.iter().enumerate().map(|(at, place)| {
+        let partition = (*place == Place::Device).then(|| partitions.next()).flatten();
+        (at, *place, partition)
+    });
+    scene.add_target(target, placed);
 }
 
 /// The scene of a graph.

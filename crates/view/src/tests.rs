@@ -10,3 +10,4 @@ mod large;
 mod reach;
 mod recorded;
 mod search;
+mod targets;

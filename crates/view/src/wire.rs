@@ -15,6 +15,7 @@
 //! | attributes, source lines, texts of types | a table of short ones, and the position in it; long ones as they are |
 //! | extents, types, small tensors | a table of each; a type and a small tensor have the positions of their extents |
 //! | changes between two models | the changed nodes and values only, each with its distance from the last one |
+//! | targets | the nodes with a place only, each with its distance from the last one; a scene without targets has no such column, and version 3 |
 //! | causes | one byte if the cause is an input of the node that makes the value |
 //!
 //! Fields that follow from others are not stored, see `scene::derive`.
@@ -34,6 +35,7 @@ mod columns;
 mod decode;
 mod encode;
 mod messages;
+mod targets;
 
 #[cfg(test)]
 mod tests;
@@ -44,8 +46,11 @@ pub use encode::encode;
 /// The first bytes.
 const MAGIC: &[u8; 4] = b"TLSC";
 
-/// The version of the format.
-pub const VERSION: u64 = 3;
+/// The version of the format of a scene with targets.
+pub const VERSION: u64 = 4;
+
+/// The version of the format of a scene without targets, which has no column for them.
+const WITHOUT_TARGETS: u64 = 3;
 
 /// Maximum depth of nested graphs.
 pub const MAX_GRAPHS: usize = 128;

@@ -32,6 +32,10 @@ pub(crate) struct ViewArgs {
     /// of this command is not replaced)
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<String>,
+    /// Show where the nodes run on a device or runtime, such as `qnn-npu`, or on those of a group; can be
+    /// repeated. `typeloom targets` lists all
+    #[arg(long = "target", value_name = "NAME", help_heading = "Comparisons")]
+    pub(crate) targets: Vec<String>,
     /// Open the page in a browser
     #[arg(long, help_heading = "Browser")]
     pub(crate) open: bool,

@@ -309,6 +309,7 @@ fn command_line(args: &CheckArgs) -> Settings {
     Settings {
         severities: args.levels.settings(),
         targets: args.targets.iter().cloned().map(Sourced::of_command_line).collect(),
+        target_files: args.target_files.iter().cloned().map(Sourced::of_command_line).collect(),
         inline: off(args.no_inline),
         external_data: off(args.no_external_data),
         max_problems: args.max_problems.map(Sourced::of_command_line),

@@ -1,5 +1,7 @@
 //! `typeloom fix FILE -o FILE`: the fewest conversions that make a model type-check.
 //!
+//! With `--target`, exact changes follow that a runtime or device requires.
+//!
 //! A model that keeps errors is written with `--partial` only, and only if it has fewer of them than before.
 
 use anyhow::bail;
@@ -24,10 +26,14 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
     let view = scenes::target(args.view.as_deref(), target.as_ref())?;
     let file = source.open()?;
-    let plan = crate::settings::plan(&args.solve, &source)?;
+    let plan = crate::settings::plan_for(&args.solve, &source, &args.targets)?;
     let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
     let preferences = Preferences { policy: Policy::parse(&args.policy)?, applied };
-    let repair = match plan.repair(&file, preferences) {
+    let repaired = plan.repair(&file, preferences).and_then(|mut repair| {
+        plan.retarget(&file, &mut repair)?;
+        Ok(repair)
+    });
+    let repair = match repaired {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
             let problem = problem(&file, error)?;
@@ -47,10 +53,12 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    announce(args, &source, target.as_ref(), &repair, &[], "")?;
-    let new = repair.file.map(|model| file.with_model(model));
-    show(args, &source, [&file, new.as_ref().unwrap_or(&file)], [target.as_ref(), view.as_ref()])?;
-    Ok(Outcome::Typed)
+    let new = repair.file.clone().map(|model| file.with_model(model));
+    let new = new.as_ref().unwrap_or(&file);
+    let left = plan.target_issues(new, &repair)?;
+    announce(args, &source, target.as_ref(), &repair, &left, "")?;
+    show(args, &source, [&file, new], [target.as_ref(), view.as_ref()])?;
+    Ok(if left.iter().any(Diagnostic::is_error) { Outcome::Problems } else { Outcome::Typed })
 }
 
 /// Writes the page of `--view`.
@@ -82,7 +90,11 @@ fn announce(
     let name = target.map_or("<dry run>", Target::name);
     write(&match args.format {
         TextFormat::Json => json(&source.name, repair, left),
-        TextFormat::Human if repair.file.is_none() => format!("{}: nothing to fix\n", source.name),
+        TextFormat::Human if repair.file.is_none() => format!(
+            "{}{}: nothing to fix\n",
+            report::human::diagnostics(&source.name, left, args.color.paint()),
+            source.name
+        ),
         TextFormat::Human => format!(
             "{}{}{}{} -> {name}: {}{remain}\n",
             report::human::diagnostics(&source.name, left, args.color.paint()),

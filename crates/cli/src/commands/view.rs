@@ -1,5 +1,5 @@
 //! `typeloom view FILE`: the graph of a model as a page for browsers, or as a picture. If the model has
-//! problems, both mark them. `typeloom view FILE NEW` shows both models and the changes.
+//! problems, both mark them. With `--target`, the page also has verdicts. `typeloom view FILE NEW` shows both models and the changes.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -32,15 +32,18 @@ pub(crate) fn run(args: &ViewArgs) -> anyhow::Result<Outcome> {
     if args.depth.is_some() && picture.is_none() {
         bail!("--depth needs a picture: --svg, --dot or --mermaid; a page expands groups by a click");
     }
+    if args.new.is_some() && !args.targets.is_empty() {
+        bail!("--target needs one model: the page of two models has no verdicts");
+    }
     let none = if picture.is_some() { "no graph" } else { "no page" };
     let target = target(args, new.as_ref().unwrap_or(&source))?;
-    let mut drawn = match scenes::of(&args.solve, &source)? {
+    let mut drawn = match scenes::of(&args.solve, &args.targets, &source)? {
         Ok(drawn) => drawn,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, none),
     };
     let mut count = counted(drawn.scene.group(drawn.scene.main()).total, "node");
     if let Some(new) = &new {
-        let other = match scenes::of(&args.solve, new)? {
+        let other = match scenes::of(&args.solve, &[], new)? {
             Ok(other) => other,
             Err(diagnostics) => return refuse(&new.name, &diagnostics, Color::Auto, none),
         };
@@ -109,7 +112,7 @@ fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
         bail!("--serve needs a file, which it reads again when it changes")
     };
     let version = version(path);
-    let drawn = match scenes::of(&args.solve, source)? {
+    let drawn = match scenes::of(&args.solve, &args.targets, source)? {
         Ok(drawn) => drawn,
         Err(diagnostics) => return refuse(&source.name, &diagnostics, Color::Auto, "no page"),
     };
@@ -120,7 +123,7 @@ fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
     if args.open {
         start_browser(server.address().as_ref(), &server.address());
     }
-    let watched = Watched { solve: &args.solve, source, path, version };
+    let watched = Watched { solve: &args.solve, targets: &args.targets, source, path, version };
     server.run(watched.page(&drawn), watched)?;
     Ok(drawn.outcome)
 }
@@ -128,6 +131,7 @@ fn serve(args: &ViewArgs, source: &Source) -> anyhow::Result<Outcome> {
 /// A model that is read again when its file changes.
 struct Watched<'a> {
     solve: &'a SolveArgs,
+    targets: &'a [String],
     source: &'a Source,
     path: &'a Path,
     version: u64,
@@ -150,7 +154,7 @@ impl serve::Source for Watched<'_> {
         // The version changes even if the model cannot be read: the file may be incomplete, and is read again
         // after the next write.
         self.version = version;
-        match scenes::of(self.solve, self.source) {
+        match scenes::of(self.solve, self.targets, self.source) {
             Ok(Ok(drawn)) => Some(self.page(&drawn)),
             Ok(Err(_)) => {
                 note(&format!("`{}` is not a model; the page stays as it is", self.source.name));

@@ -14,3 +14,4 @@ mod reports;
 pub(crate) mod schemas;
 mod settings;
 pub(crate) mod support;
+mod targets;

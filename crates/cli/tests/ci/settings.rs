@@ -129,6 +129,8 @@ fn the_schema_of_settings_agrees_with_the_reader() {
         ("assume = { batch = 2.5 }", false),
         ("ops = []\ntargets = [\"onnxruntime-1.31\"]", true),
         ("targets = \"onnxruntime-1.31\"", false),
+        ("target-files = [\"board.txt\"]", true),
+        ("target-files = \"board.txt\"", false),
         ("permissive = true\nmerge-symbols = true\nexternal-data = false\ninline = false", true),
         ("permissive = 1", false),
         ("merge_symbols = true", false),

@@ -53,6 +53,8 @@ fn bash_completes_commands_options_and_their_values() {
     assert_eq!(completions(&["typeloom", "run", "--random"]), ["--random-seed"]);
     assert_eq!(completions(&["typeloom", "rust", "di"]), ["diff"]);
     assert_eq!(completions(&["typeloom", "infer", "--format", "j"]), ["json"]);
+    assert_eq!(completions(&["typeloom", "check", "--target", "qnn-n"]), ["qnn-npu"]);
+    assert_eq!(completions(&["typeloom", "check", "--target", "windows"]), ["windows-npu", "windows-gpu"]);
     assert!(completions(&["typeloom", "infer", "-"]).contains(&"--filter".to_owned()));
 }
 

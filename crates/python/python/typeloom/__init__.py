@@ -37,7 +37,7 @@ from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter
 from typeloom._model import ModelLike, model_from_text, model_to_text
 from typeloom._operators import Operator, Operators, RuleContext, RuleInput, operator
-from typeloom._report import Coverage, Diagnostic, Label, Location, Report, Values
+from typeloom._report import Coverage, Diagnostic, Label, Location, PlacedNode, Placement, Report, Values
 from typeloom._rewritten import Rewritten
 from typeloom._session import Port, Session
 from typeloom._types import Dim, Origin, Type
@@ -103,6 +103,8 @@ __all__ = [
     "Operators",
     "Origin",
     "Parameter",
+    "PlacedNode",
+    "Placement",
     "Pool",
     "Port",
     "Report",

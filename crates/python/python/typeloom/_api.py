@@ -48,7 +48,7 @@ def _settings(
     assume: Mapping[str, DimLike] | None,
     merge_symbols: bool | None,
     operators: Operators | None,
-    targets: str | Sequence[str] = (),
+    targets: str | os.PathLike[str] | Sequence[_Path] = (),
     external_data: bool | None = None,
     external_data_dir: _Path | None = None,
     severities: Mapping[str, Level] | None = None,
@@ -62,7 +62,7 @@ def _settings(
         assume=[(symbol, str(dim)) for symbol, dim in (assume or {}).items()],
         merge_symbols=merge_symbols,
         operators=None if operators is None else operators._core,
-        targets=items(targets),
+        targets=[targets] if isinstance(targets, (str, os.PathLike)) else list(targets),
         external_data=external_data,
         external_data_dir=external_data_dir,
         severities=list((severities or {}).items()),
@@ -85,7 +85,7 @@ def check(
     operators: Operators | None = ...,
     external_data: bool | None = ...,
     external_data_dir: _Path | None = ...,
-    targets: str | Sequence[str] = ...,
+    targets: str | os.PathLike[str] | Sequence[_Path] = ...,
     severities: Mapping[str, Level] | None = ...,
     inline: bool | None = ...,
     against: str | None = ...,
@@ -104,7 +104,7 @@ def check(
     operators: Operators | None = ...,
     external_data: bool | None = ...,
     external_data_dir: _Path | None = ...,
-    targets: str | Sequence[str] = ...,
+    targets: str | os.PathLike[str] | Sequence[_Path] = ...,
     severities: Mapping[str, Level] | None = ...,
     inline: bool | None = ...,
     against: str | None = ...,
@@ -122,7 +122,7 @@ def check(
     operators: Operators | None = None,
     external_data: bool | None = None,
     external_data_dir: _Path | None = None,
-    targets: str | Sequence[str] = (),
+    targets: str | os.PathLike[str] | Sequence[_Path] = (),
     severities: Mapping[str, Level] | None = None,
     inline: bool | None = None,
     against: str | None = None,
@@ -152,8 +152,10 @@ def check(
             such as shapes, which is the default. Bytes and messages have no folder, so nothing is looked for without
             `external_data_dir`.
         external_data_dir: the folder of these files; that of the model by default.
-        targets: runtimes that are to load the model, by name; `targets` lists them. `Report.targets` has the verdicts, and
-            their reasons are diagnostics.
+        targets: runtimes or devices that are to run the model, by name, also groups such as ``qnn``; `targets` lists them.
+            A path is a file with facts about a target, whose name is that of the file without extension; a text that is no
+            known name can be a path. `Report.targets` has the verdicts, `Report.placements` the places of nodes on devices;
+            the reasons are diagnostics.
         severities: the severity of problems, as in the table ``severities`` of a settings file: ``allow``, ``warn`` or ``deny``
             for a code, a glob of codes, a group, ``all`` or ``warnings``. The last entry that matches a code decides.
         inline: exceptions that the model contains, ``typeloom.allow`` in its metadata, count, which is the default.
@@ -211,17 +213,32 @@ def _comparison(
     return lambda core: opened._against(core, reference)
 
 
-def targets() -> list[str]:
-    """The names of the targets of `check`, newest first: versions of runtimes whose facts the package contains.
+@overload
+def targets() -> list[str]: ...
+@overload
+def targets(name: str) -> dict[str, Any]: ...
+def targets(name: str | None = None) -> list[str] | dict[str, Any]:
+    """The names of the targets of `check`: versions of runtimes, newest first, and devices. With a name, what is known about it.
 
     >>> import typeloom as tl
-    >>> tl.targets()
+    >>> tl.targets()[:2]
     ['onnxruntime-1.31', 'onnxruntime-1.24']
+    >>> tl.targets("qnn-npu")["device"]
+    'Qualcomm NPU'
+    >>> tl.targets("qnn")
+    {'name': 'qnn', 'targets': ['qnn-gpu', 'qnn-npu']}
+
+    Args:
+        name: a target, or a group of targets.
 
     Returns:
-        The names, for the argument ``targets`` of `check`.
+        The names, for the argument ``targets`` of `check`. With the name of a target, the object that
+        ``typeloom targets NAME --format json`` prints; with that of a group, its name and those of its targets.
+
+    Raises:
+        TypeloomError: there is no such target or group.
     """
-    return _core.targets()
+    return _core.targets() if name is None else _core.target(name)
 
 
 def infer(
@@ -365,6 +382,7 @@ def fix(
     policy: Policy = "minority",
     unsafe_fixes: bool = False,
     partial: bool = False,
+    targets: str | Sequence[str] = (),
     output: _Path | None = None,
     external_data_dir: _Path | None = None,
     operators: Operators | None = None,
@@ -383,6 +401,8 @@ def fix(
         unsafe_fixes: also apply repairs that can change results: an attribute with an error is removed, integers are converted
             to a type that does not hold them.
         partial: return the model even if errors remain, provided that a change was made.
+        targets: runtimes and devices, by name, for which exact changes are made: a computed input with a proved value becomes an
+            initializer, for example. `check` with the same argument lists the issues that remain.
         output: a file for the result.
         external_data_dir: see `check`.
         operators: operators of other domains.
@@ -395,7 +415,7 @@ def fix(
         TypeloomError: there is no such policy, or the bytes are no model.
     """
     form = form_of(model)
-    settings = _settings(True, None, None, False, operators, external_data_dir=external_data_dir)
+    settings = _settings(True, None, None, False, operators, targets, external_data_dir=external_data_dir)
     file, is_ok, changes, text = _core.fix(form.model, settings, form.name, policy, unsafe_fixes)
     if not is_ok and not (partial and file is not None):
         report = Report(_core.check(form.model, settings, form.name), form.name)
@@ -655,6 +675,7 @@ def view(
     operators: Operators | None = None,
     external_data: bool | None = None,
     external_data_dir: _Path | None = None,
+    targets: str | Sequence[str] = (),
     severities: Mapping[str, Level] | None = None,
     inline: bool | None = None,
 ) -> View:
@@ -670,6 +691,7 @@ def view(
     Args:
         model: the model.
         new: another version of the model. The page then shows both, and the added, removed and changed nodes and types.
+        targets: devices and runtimes, by name; the page shows their verdicts, and where the nodes run. It needs one model.
 
     The page has the problems that `check` reports. For the other arguments see `check`.
 
@@ -679,7 +701,10 @@ def view(
     Raises:
         OSError: the file cannot be read.
         ModelError: the file is no model.
+        ValueError: there are two models, and `targets`.
     """
+    if new is not None and items(targets):
+        raise ValueError("targets need one model: the page of two models has no verdicts")
     form = form_of(model)
     settings = _settings(
         strict,
@@ -687,7 +712,7 @@ def view(
         assume,
         merge_symbols,
         operators,
-        (),
+        targets,
         external_data,
         external_data_dir,
         severities,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, overload
 
 from typeloom import _core
 from typeloom._errors import ModelError
@@ -13,10 +13,11 @@ from typeloom._types import Origin, Type
 if TYPE_CHECKING:
     from typeloom.registry import Verdict as Comparison
 
-__all__ = ["Coverage", "Diagnostic", "Label", "Location", "Report", "Values"]
+__all__ = ["Coverage", "Diagnostic", "Label", "Location", "PlacedNode", "Placement", "Report", "Values"]
 
 
-Verdict = Literal["runs", "rejected", "undecided"]
+Verdict = Literal["runs", "fallback", "rejected", "undecided"]
+Place = Literal["device", "cpu", "rejected", "undecided"]
 Severity = Literal["error", "warning"]
 
 _T = TypeVar("_T")
@@ -187,6 +188,62 @@ class Coverage:
         return f"<Coverage {self.typed} of {self.values} values typed>"
 
 
+class PlacedNode(NamedTuple):
+    """A node of the graph with its place.
+
+    Attributes:
+        position: the position of the node in the graph.
+        place: ``device``, ``cpu``, ``rejected`` if it does not run, or ``undecided``.
+        partition: the number of its partition, from 0; `None` if it is not on the device.
+    """
+
+    position: int
+    place: Place
+    partition: int | None
+
+
+class Placement:
+    """Where the nodes of a model run.
+
+    Attributes:
+        device: the number of nodes that the device runs.
+        cpu: the number of nodes that the CPU runs instead.
+        rejected: the number of nodes that do not run.
+        undecided: the number of nodes whose place is unknown.
+        partitions: the number of parts of the model that the device runs without a stop.
+        crossing: the bytes that cross between the device and the CPU, as an expression in the symbols; `None` if unknown.
+        conditions: conditions on symbols under which this holds.
+        fixed: the symbols that have to be numbers.
+        nodes: the nodes of the graph, apart from constants.
+    """
+
+    __slots__ = (
+        "conditions",
+        "cpu",
+        "crossing",
+        "device",
+        "fixed",
+        "nodes",
+        "partitions",
+        "rejected",
+        "undecided",
+    )
+
+    def __init__(self, raw: dict[str, Any]) -> None:
+        self.device: int = raw["device"]
+        self.cpu: int = raw["cpu"]
+        self.rejected: int = raw["rejected"]
+        self.undecided: int = raw["undecided"]
+        self.partitions: int = raw["partitions"]
+        self.crossing: str | None = raw["crossing"]
+        self.conditions: list[str] = raw["conditions"]
+        self.fixed: list[str] = raw["fixed"]
+        self.nodes: list[PlacedNode] = [PlacedNode(*node) for node in raw["nodes"]]
+
+    def __repr__(self) -> str:
+        return f"<Placement {self.device} of {len(self.nodes)} nodes on the device>"
+
+
 class Values(Mapping[str, Type]):
     """The values of a model by name, with their types. Of two values of one name, that of the main graph counts.
 
@@ -336,7 +393,8 @@ class Report:
 
     @property
     def targets(self) -> dict[str, Verdict]:
-        """The verdict of each target that the check named: whether its runtime loads the model.
+        """The verdict of each target that the check named: whether its runtime loads the model. ``fallback``: with some nodes
+        on the CPU instead of the device.
 
         A model with errors of its own is rejected or undecided.
 
@@ -349,6 +407,18 @@ class Report:
         error[target-kernel]: onnxruntime-1.31 has no kernel for `Min` with `x` of type int16
         """
         return {name: _VERDICTS[verdict] for name, verdict in self._core.targets()}
+
+    @property
+    def placements(self) -> dict[str, Placement]:
+        """Where the nodes run, by the name of the target, for the targets of the check whose nodes were measured.
+
+        >>> import typeloom as tl
+        >>> report = tl.check('''<ir_version: 10, opset_import: ["" : 17]>
+        ... g (float[2, 3] x) => (y) { y = Relu(x) }''', targets=["qnn-npu"])
+        >>> report.placements["qnn-npu"].nodes
+        [PlacedNode(position=0, place='device', partition=0)]
+        """
+        return {name: Placement(raw) for name, raw in self._core.placements()}
 
     @property
     def values(self) -> Values:
@@ -401,4 +471,9 @@ class Report:
         return pre(self.text()) + self.values._repr_html_()
 
 
-_VERDICTS: dict[str, Verdict] = {"runs": "runs", "rejected": "rejected", "undecided": "undecided"}
+_VERDICTS: dict[str, Verdict] = {
+    "runs": "runs",
+    "fallback": "fallback",
+    "rejected": "rejected",
+    "undecided": "undecided",
+}

@@ -1,6 +1,8 @@
 //! The report of a run for people.
 
-use super::{Content, FileReport, ListRenderer, Style, Totals};
+use typeloom_onnx::text::escape;
+
+use super::{Content, FileReport, ListRenderer, ListedFiles, Style, Totals, aligned};
 use crate::concise::{closing, summary};
 use crate::finding::differences;
 use crate::human::diagnostics;
@@ -37,6 +39,16 @@ impl ListRenderer for List {
     }
 
     fn end(&mut self, totals: &Totals) -> String {
-        closing(totals, self.style.files)
+        table(totals, self.style.files) + &closing(totals, self.style.files)
     }
+}
+
+/// The verdicts of targets about several models, aligned. A list of models with findings has none.
+fn table(totals: &Totals, files: ListedFiles) -> String {
+    let Some(rows) = totals.targets.rows().filter(|_| totals.files > 1 && files == ListedFiles::All) else {
+        return String::new();
+    };
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| escape(cell).into_owned()).collect()).collect();
+    format!("\n{}\n", aligned(&rows))
 }

@@ -10,7 +10,7 @@ use typeloom_report::human::{self, Color};
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
-const WITHOUT_EXAMPLE: [(Code, &str); 22] = [
+const WITHOUT_EXAMPLE: [(Code, &str); 25] = [
     (Code::RelationFailed, "needs an operator that is described to the checker"),
     (Code::MalformedFile, "is about bytes"),
     (Code::LfsPointer, "is about bytes"),
@@ -32,6 +32,9 @@ const WITHOUT_EXAMPLE: [(Code, &str); 22] = [
     (Code::TargetKernel, "needs a target"),
     (Code::TargetElementType, "needs a target"),
     (Code::TargetAttribute, "needs a target"),
+    (Code::TargetNode, "needs a target"),
+    (Code::TargetFallback, "needs a target"),
+    (Code::TargetCondition, "needs a target"),
     (Code::TargetUndecided, "needs a target"),
 ];
 

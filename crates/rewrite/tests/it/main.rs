@@ -4,4 +4,5 @@ mod advice;
 mod annotate;
 mod coerce;
 mod detail;
+mod retarget;
 mod support;

@@ -130,8 +130,9 @@ impl<'r, 'i> Table<'r, 'i> {
                 },
                 _ => string(reader, value),
             })?,
-            ops: self.strings("ops")?.into_iter().map(|path| in_folder(path, folder)).collect(),
+            ops: self.files("ops", folder)?,
             targets: self.strings("targets")?,
+            target_files: self.files("target-files", folder)?,
             permissive: self.flag("permissive")?,
             merge_symbols: self.flag("merge-symbols")?,
             inline: self.flag("inline")?,
@@ -177,6 +178,11 @@ impl<'r, 'i> Table<'r, 'i> {
         };
         let one = |item| Ok(reader.sourced(item_start(item), string(reader, item)?));
         items.iter().map(one).collect()
+    }
+
+    /// A list of paths, relative to a folder.
+    fn files(&mut self, name: &'static str, folder: &Path) -> Result<Vec<Sourced<PathBuf>>, FileError> {
+        Ok(self.strings(name)?.into_iter().map(|path| in_folder(path, folder)).collect())
     }
 
     /// Adds a list of globs; `None` if the key is missing.

@@ -21,6 +21,7 @@ const FULL: &str = r#"
 exclude = ["vendor", "*.tmp.onnx"]
 ops = ["own.ops"]
 targets = ["onnxruntime-1.31"]
+target-files = ["board.txt"]
 permissive = true
 max-problems = 10
 baseline = "known.json"
@@ -61,17 +62,18 @@ fn settings_have_their_lines_as_sources() {
     assert_eq!(
         lines,
         [
-            "severities.all = \"deny\" # dir/typeloom.toml:12",
-            "severities.shapes = \"allow\" # dir/typeloom.toml:11",
-            "severities.dim-mismatch = \"warn\" # dir/typeloom.toml:10",
-            "seeds.\"input.1\" = \"float[...]\" # dir/typeloom.toml:15",
-            "assume.batch = \"4\" # dir/typeloom.toml:18",
-            "assume.seq = \"past + 1\" # dir/typeloom.toml:19",
+            "severities.all = \"deny\" # dir/typeloom.toml:13",
+            "severities.shapes = \"allow\" # dir/typeloom.toml:12",
+            "severities.dim-mismatch = \"warn\" # dir/typeloom.toml:11",
+            "seeds.\"input.1\" = \"float[...]\" # dir/typeloom.toml:16",
+            "assume.batch = \"4\" # dir/typeloom.toml:19",
+            "assume.seq = \"past + 1\" # dir/typeloom.toml:20",
             "ops = [\"dir/own.ops\"] # dir/typeloom.toml:3",
             "targets = [\"onnxruntime-1.31\"] # dir/typeloom.toml:4",
-            "permissive = true # dir/typeloom.toml:5",
-            "max-problems = 10 # dir/typeloom.toml:6",
-            "baseline = \"dir/known.json\" # dir/typeloom.toml:7",
+            "target-files = [\"dir/board.txt\"] # dir/typeloom.toml:5",
+            "permissive = true # dir/typeloom.toml:6",
+            "max-problems = 10 # dir/typeloom.toml:7",
+            "baseline = \"dir/known.json\" # dir/typeloom.toml:8",
         ]
     );
 }

@@ -53,9 +53,12 @@ mod shape_mismatch;
 mod slot_binding;
 mod surplus_ports;
 mod target_attribute;
+pub(super) mod target_condition;
 pub(super) mod target_element_type;
+mod target_fallback;
 pub(super) mod target_ir_version;
 mod target_kernel;
+mod target_node;
 mod target_operator;
 pub(super) mod target_opset;
 mod target_undecided;
@@ -243,6 +246,9 @@ codes! {
     target_kernel => TargetKernel,
     target_element_type => TargetElementType,
     target_attribute => TargetAttribute,
+    target_node => TargetNode,
+    target_fallback => TargetFallback,
+    target_condition => TargetCondition,
     target_undecided => TargetUndecided,
 }
 

@@ -148,6 +148,9 @@ impl Code {
             | Self::TargetKernel
             | Self::TargetElementType
             | Self::TargetAttribute
+            | Self::TargetNode
+            | Self::TargetFallback
+            | Self::TargetCondition
             | Self::TargetUndecided => Group::Portability,
             Self::InvalidModule
             | Self::SlotBinding

@@ -15,6 +15,7 @@
 use typeloom_dim::DimId;
 
 use super::Scope;
+use crate::catalogue::PyTorch;
 use crate::program::ValueId;
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
@@ -45,18 +46,23 @@ impl Scope<'_, '_> {
             None => self.has_numbers(equation, side).then_some(Baked::Element),
             Some(_) => {
                 self.core.dims.as_constant(side.dim)?;
-                let is_table = relation.is_broadcast || self.body().op_name(equation.step) == "Concat";
+                let is_table = relation.is_broadcast || self.pytorch(equation) == Some(PyTorch::Joined);
                 Some(if is_table { Baked::Table } else { Baked::Weight })
             }
         };
         place(right).or_else(|| place(left)).or_else(|| self.has_target(equation).then_some(Baked::Element))
     }
 
-    /// Whether the node is a `Reshape` whose target has numbers. With -1 among them, the extents of an equation
-    /// are those of the data.
+    /// The PyTorch code that the node of an equation comes from.
+    fn pytorch(&self, equation: &Equation) -> Option<PyTorch> {
+        self.operators.pytorch(self.op(self.body().first_step(equation.step)))
+    }
+
+    /// Whether the node has numbers among the sizes that are its second input. With -1 among those of a
+    /// `Reshape`, the extents of an equation are those of the data.
     fn has_target(&self, equation: &Equation) -> bool {
         let target = self.body().inputs(self.body().first_step(equation.step)).get(1).copied().flatten();
-        self.body().op_name(equation.step) == "Reshape"
+        matches!(self.pytorch(equation), Some(PyTorch::Sizes { .. }))
             && target.is_some_and(|target| self.is_of_numbers(target))
     }
 
@@ -82,10 +88,9 @@ impl Scope<'_, '_> {
                 format!(": in PyTorch, create or slice the tensor by `{size}`, as in `table[:{size}]`")
             }
             Some(Baked::Element) => {
-                let function = match self.body().op_name(equation.step) {
-                    "Reshape" => " in `view` or `reshape`",
-                    "Expand" => " in `expand`",
-                    _ => "",
+                let function = match self.pytorch(equation) {
+                    Some(PyTorch::Sizes { calls }) => format!(" in {calls}"),
+                    Some(PyTorch::Joined) | None => String::new(),
                 };
                 format!(": in PyTorch, write `{size}`{function}, and neither a number nor `int({size})`")
             }

@@ -150,7 +150,7 @@ fn names_of_a_model_stay_on_one_line() {
 }
 
 /// Codes that other crates report, with the files of their tests.
-const OF_OTHER_CRATES: [(Code, &str); 15] = [
+const OF_OTHER_CRATES: [(Code, &str); 18] = [
     (Code::InvalidModule, "compiler/src/error.rs"),
     (Code::SlotBinding, "compiler/src/error.rs"),
     (Code::LossyCast, "compiler/src/error.rs"),
@@ -165,6 +165,9 @@ const OF_OTHER_CRATES: [(Code, &str); 15] = [
     (Code::TargetKernel, "targets/src/verdict/tests.rs"),
     (Code::TargetElementType, "targets/src/verdict/tests.rs"),
     (Code::TargetAttribute, "targets/src/verdict/tests.rs"),
+    (Code::TargetNode, "targets/src/measured/tests.rs"),
+    (Code::TargetFallback, "targets/src/measured/tests.rs"),
+    (Code::TargetCondition, "targets/src/measured/tests.rs"),
     (Code::TargetUndecided, "targets/src/verdict/tests.rs"),
 ];
 

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use crate::model::Checked;
 use crate::operators::OpKind;
 use crate::program::{Body, Origin, StepId, ValueId};
+use crate::rule::Ints;
+use crate::signature::Schema;
 use crate::solution::Type;
 
 /// A solved body. Its types are those of [`Checked::type_within`].
@@ -58,6 +60,26 @@ impl<'a> Checked<'a> {
             BodyAt::Erroneous(at) => &rare.instances[at].frame,
         };
         core.snapshot(frame, value)
+    }
+
+    /// The elements of a value of a body as extents, in terms of symbols. `None` if they are unknown or more
+    /// than `max`.
+    #[must_use]
+    pub fn elements_within(&self, body: &SolvedBody<'a>, value: ValueId, max: usize) -> Option<Arc<Ints>> {
+        let frame = match body.at {
+            BodyAt::Main => &self.frame,
+            BodyAt::Kept(at) => &self.rare.kept[at].frame,
+            BodyAt::Erroneous(at) => &self.rare.instances[at].frame,
+        };
+        let data = frame.slots[value.index()].data?;
+        self.core.constants.get(data).as_ints().filter(|ints| ints.items.len() <= max)
+    }
+
+    /// The declaration of a node's operator in the catalogue; `None` for a function of the model, and for an
+    /// unknown operator.
+    #[must_use]
+    pub fn schema_of(&self, body: &Body<'a>, step: StepId) -> Option<&'a Schema> {
+        self.operators.op(body.step(step).op).kind.schema()
     }
 
     /// Whether a node calls a function of the model.

@@ -449,6 +449,11 @@ impl<'a> Checked<'a> {
         &self.core.dims
     }
 
+    /// The table of dims, to compute with extents.
+    pub fn dims_mut(&mut self) -> &mut Dims {
+        &mut self.core.dims
+    }
+
     /// A new unknown extent.
     pub fn fresh_dim(&mut self) -> DimId {
         self.core.dims.fresh()

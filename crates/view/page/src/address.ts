@@ -1,4 +1,4 @@
-// The address of the page: the link of the selected item and the theme, after `#`.
+// The address of the page: the link of the selected item, the target and the theme, after `#`.
 
 import type { Theme } from "./theme";
 
@@ -6,18 +6,21 @@ export interface Address {
   /** The link of the selected item, see `Details.link`; `null` for the model. */
   readonly link: string | null;
   readonly theme: Theme | null;
+  /** The name of the target; empty for none, `null` for the first one. */
+  readonly target: string | null;
 }
 
 export function readAddress(): Address {
   const parameters = new URLSearchParams(location.hash.slice(1));
   const theme = parameters.get("theme");
-  return { link: parameters.get("at"), theme: theme === "dark" || theme === "light" ? theme : null };
+  return { link: parameters.get("at"), theme: theme === "dark" || theme === "light" ? theme : null, target: parameters.get("target") };
 }
 
 /** The address as text, to be shared. */
-export function addressOf({ link, theme }: Address): string {
+export function addressOf({ link, theme, target }: Address): string {
   const parameters = new URLSearchParams();
   if (link !== null) parameters.set("at", link);
+  if (target !== null) parameters.set("target", target);
   if (theme !== null) parameters.set("theme", theme);
   return `#${parameters.toString()}`;
 }

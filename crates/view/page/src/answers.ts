@@ -36,7 +36,11 @@ place: string, } | { "ask": "find",
 /**
  * The link, see `Details.link`. An item is also a link.
  */
-link: string, } | { "ask": "neighbours",
+link: string, } | { "ask": "target",
+/**
+ * The name.
+ */
+name: string, } | { "ask": "neighbours",
 /**
  * The item.
  */
@@ -68,6 +72,10 @@ selected?: string | null,
  */
 highlight?: Array<string>,
 /**
+ * The target whose places the boxes have; an unknown one has no effect.
+ */
+target?: string | null,
+/**
  * The maximum number of boxes; at most 2000.
  */
 max_items?: number | null, };
@@ -75,7 +83,7 @@ max_items?: number | null, };
 /**
  * An answer.
  */
-export type Answer = Summary | Picture | File | Details | Causes | Reveal | Results | Groups | Found | Neighbours | Failure;
+export type Answer = Summary | Picture | File | Details | Causes | Reveal | Results | Groups | Found | TargetView | Neighbours | Failure;
 
 /**
  * The request has no answer.
@@ -166,6 +174,10 @@ outputs: Array<Port>,
  * The changes from an old model; null if the scene is of one model.
  */
 changes: Changes | null,
+/**
+ * The targets; empty if none was named.
+ */
+targets: Array<TargetName>,
 /**
  * A note about entries that the lists do not have; empty if they are complete.
  */
@@ -699,6 +711,116 @@ operator: string,
 count: number, };
 
 /**
+ * A target.
+ */
+export type TargetName = {
+/**
+ * The name.
+ */
+name: string,
+/**
+ * The verdict in words.
+ */
+verdict: string, };
+
+/**
+ * The verdict of a target, and where nodes run.
+ */
+export type TargetView = {
+/**
+ * The name.
+ */
+name: string,
+/**
+ * The verdict in words.
+ */
+verdict: string,
+/**
+ * Whether the target is a device or a runtime whose nodes were measured. Otherwise only nodes with problems
+ * have a place.
+ */
+is_measured: boolean,
+/**
+ * The places with nodes.
+ */
+places: Array<PlaceCount>,
+/**
+ * Conditions, the bytes that cross, and reasons that concern the model as a whole.
+ */
+rows: Array<Row>,
+/**
+ * The first partitions of the device.
+ */
+partitions: Array<Partition>,
+/**
+ * The number of nodes that are not on the device.
+ */
+total: number,
+/**
+ * The first nodes that are not on the device.
+ */
+others: Array<OtherNode>, };
+
+/**
+ * The number of nodes in a place.
+ */
+export type PlaceCount = {
+/**
+ * The class of the place.
+ */
+place: string,
+/**
+ * The letter of the place.
+ */
+letter: string,
+/**
+ * The number and the place in words.
+ */
+text: string, };
+
+/**
+ * A partition of the device.
+ */
+export type Partition = {
+/**
+ * The number of nodes.
+ */
+nodes: number,
+/**
+ * The first nodes.
+ */
+items: Array<string>, };
+
+/**
+ * A node that is not on the device.
+ */
+export type OtherNode = {
+/**
+ * The item.
+ */
+item: string,
+/**
+ * The class of the place.
+ */
+place: string,
+/**
+ * The letter of the place.
+ */
+letter: string,
+/**
+ * The operator.
+ */
+operator: string,
+/**
+ * The name.
+ */
+title: string,
+/**
+ * The reason; empty if no diagnostic has one.
+ */
+text: string, };
+
+/**
  * The message of a diagnostic. Names of the model are in backticks.
  */
 export type Message = {
@@ -874,5 +996,6 @@ export type Answers = {
 "search": Results,
 "groups": Groups,
 "find": Found,
+"target": TargetView,
 "neighbours": Neighbours,
 };

@@ -9,6 +9,7 @@ import { Graph, type Spot } from "./graph";
 import { Keys } from "./keys";
 import { Panel, type Tab } from "./panel";
 import { watch } from "./reload";
+import { selector } from "./targets";
 import { count } from "./text";
 import { Themes } from "./theme";
 
@@ -25,6 +26,8 @@ interface Move {
   readonly isDrawn?: boolean;
   /** The tab that is shown; the details of the item without it. */
   readonly tab?: Tab;
+  /** The highlighted items, if the item has no causes. */
+  readonly highlight?: readonly string[];
 }
 
 /** The part of the state that the address does not contain. */
@@ -52,6 +55,9 @@ class Page {
   /** The expanded groups; `null` for the default picture. */
   #expanded: readonly string[] | null = null;
   #highlight: readonly string[] = [];
+  readonly #targets: HTMLSelectElement;
+  /** The name of the target whose places are shown; empty for none. */
+  #target = "";
   #selected: Spot | null = null;
   /** The box of the selected item. */
   #shown: Spot | null = null;
@@ -72,9 +78,12 @@ class Page {
         link: (link) => void this.#copy(this.#permalink(link), "link"),
         groups: (place) => engine.ask({ ask: "groups", place }).groups,
         show: (item, place) => this.#showGroup({ item, place }),
+        target: (name) => this.#showTarget(name),
+        partition: (items) => this.#showPartition(items),
       },
       this.#summary,
     );
+    this.#targets = selector(this.#summary, (name) => this.#showTarget(name));
     this.#keys = new Keys(
       {
         next: (step) => this.#visit(this.#graph.neighbour(this.#at, step)),
@@ -115,6 +124,7 @@ class Page {
       {},
       make("h1", { title: path }, name),
       this.#verdict(),
+      this.#summary.targets.length === 0 ? null : this.#targets,
       form,
       tools(
         "Page",
@@ -154,20 +164,49 @@ class Page {
   }
 
   #restore(): void {
-    const { link, theme } = readAddress();
+    const { link, theme, target } = readAddress();
+    const { changes, diagnostics, targets } = this.#summary;
+    const isUnknown = target !== null && target !== "" && !targets.some(({ name }) => name === target);
+    this.#setTarget(isUnknown || target === null ? this.#firstTarget : target);
     if (theme !== null) this.#themes.choose(theme);
     const state = history.state as State | null;
     if (state !== null) this.#expanded = state.expanded;
     const item = link === null ? null : this.#engine.ask({ ask: "find", link }).item;
-    const { changes, diagnostics } = this.#summary;
     const isNew = link === null && state === null;
-    // A page opens on the changes, or else on the first problem.
-    const first = isNew && changes === null ? diagnostics[0]?.item : undefined;
+    // A page opens on the changes or targets, or else on the first problem.
+    const first = isNew && changes === null && targets.length === 0 ? diagnostics[0]?.item : undefined;
     const shown = item ?? first;
     if (shown !== undefined) this.#select({ item: shown, place: null }, { entry: null });
     else this.#deselect(null);
     if (isNew && changes !== null) this.#showChange();
+    else if (isNew && targets.length > 0) this.#panel.open("targets");
+    if (isUnknown) this.#announce(`The page has no target ${target}.`, "shown");
     if (link !== null && item === null) this.#announce(`The model has no ${link}.`, "shown");
+  }
+
+  get #firstTarget(): string {
+    return this.#summary.targets[0]?.name ?? "";
+  }
+
+  /** Sets the target of the next picture. */
+  #setTarget(name: string): void {
+    this.#target = this.#targets.value = name;
+    this.#panel.targets(this.#summary, name === "" ? null : this.#engine.ask({ ask: "target", name }));
+  }
+
+  #showTarget(name: string): void {
+    this.#setTarget(name);
+    this.#draw(null);
+    this.#panel.open("targets");
+    this.#write("push");
+    const verdict = this.#summary.targets.find((it) => it.name === name)?.verdict;
+    this.#announce(verdict === undefined ? "No target" : `${name}: ${verdict}`, "hidden");
+  }
+
+  /** Highlights the nodes of a partition, and moves the picture to the first. */
+  #showPartition(items: readonly string[]): void {
+    const [item] = items;
+    if (item !== undefined) this.#select({ item, place: null }, { entry: "push", tab: "targets", highlight: items });
   }
 
   /** Shows the changes, and moves the picture of two models to the first one that has a box. */
@@ -184,9 +223,9 @@ class Page {
     }
   }
 
-  #view(): { expanded: string[] | null; selected: string | null; highlight: string[]; max_items: null } {
+  #view(): { expanded: string[] | null; selected: string | null; highlight: string[]; target: string; max_items: null } {
     const expanded = this.#expanded === null ? null : [...this.#expanded];
-    return { expanded, selected: this.#selected?.item ?? null, highlight: [...this.#highlight], max_items: null };
+    return { expanded, selected: this.#selected?.item ?? null, highlight: [...this.#highlight], target: this.#target, max_items: null };
   }
 
   #draw(anchor: Spot | null): void {
@@ -226,7 +265,7 @@ class Page {
     const causes = hasCauses ? this.#engine.ask({ ask: "causes", item }) : null;
     this.#details = details;
     this.#selected = spot;
-    this.#highlight = causes?.highlight ?? [];
+    this.#highlight = causes?.highlight ?? move.highlight ?? [];
     if (move.isDrawn === true && spot.place !== null) {
       this.#shown = spot;
     } else {
@@ -374,7 +413,8 @@ class Page {
   }
 
   get #address(): Address {
-    return { link: this.#details?.link ?? null, theme: this.#themes.chosen };
+    const target = this.#target === this.#firstTarget ? null : this.#target;
+    return { link: this.#details?.link ?? null, theme: this.#themes.chosen, target };
   }
 
   #write(entry: "push" | "replace"): void {
@@ -383,7 +423,7 @@ class Page {
   }
 
   #permalink(link: string): string {
-    return location.href.replace(/#.*$/, "") + addressOf({ link, theme: null });
+    return location.href.replace(/#.*$/, "") + addressOf({ ...this.#address, link, theme: null });
   }
 
   async #copy(text: string, what: string): Promise<void> {

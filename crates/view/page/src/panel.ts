@@ -1,9 +1,10 @@
-// The side panel: tabs for changes, the model, the selected item, problems, groups and search results.
+// The side panel: tabs for changes, targets, the model, the selected item, problems, groups and search results.
 
-import type { Causes, Details, Finding, Message, Results, Summary } from "./answers";
+import type { Causes, Details, Finding, Message, Results, Summary, TargetView } from "./answers";
 import { button, counted, make, type Content } from "./dom";
 import { causesOf, messageOf } from "./message";
 import { changes, facts, overview } from "./overview";
+import { targets, type TargetActs } from "./targets";
 import { count, named, rich } from "./text";
 import { Tree, type TreeActs } from "./tree";
 
@@ -11,14 +12,14 @@ import { Tree, type TreeActs } from "./tree";
 const PAGE = 200;
 
 /** The tabs in their order, with their names. */
-const NAMES = { changes: "Changes", model: "Model", details: "Details", problems: "Problems", groups: "Groups", results: "Results" };
+const NAMES = { changes: "Changes", targets: "Targets", model: "Model", details: "Details", problems: "Problems", groups: "Groups", results: "Results" };
 
 export type Tab = keyof typeof NAMES;
 
 const TABS = Object.keys(NAMES) as Tab[];
 
 /** The reactions of the page to the panel. */
-export interface Acts extends TreeActs {
+export interface Acts extends TreeActs, TargetActs {
   select(item: string): void;
   search(query: string): void;
   toggle(): void;
@@ -55,6 +56,7 @@ export class Panel {
     for (const pane of [this.#panes.problems, this.#panes.results]) pane.addEventListener("keydown", (event) => walk(pane, event));
     this.element.append(list, ...Object.values(this.#panes));
     this.#show("changes", summary.changes !== null);
+    this.#show("targets", summary.targets.length > 0);
     this.#show("groups", summary.has_groups);
     this.#show("details", false);
     this.#show("results", false);
@@ -162,6 +164,15 @@ export class Panel {
       this.#actions(open, make("a", about, `About ${message.code}`)),
       ...causesOf(causes, this.#acts.select),
     );
+  }
+
+  /** Shows the verdicts of targets, and the facts about the selected one. */
+  targets(summary: Summary, shown: TargetView | null): void {
+    const pane = this.#panes.targets;
+    // The buttons are made again, and one of them can have the focus.
+    const at = [...pane.querySelectorAll("button")].findIndex((it) => it === document.activeElement);
+    this.#fill("targets", targets(summary, shown, this.#acts, this.#acts.select, (entries, entry) => this.#list(entries, entry, 0)));
+    pane.querySelectorAll("button")[at]?.focus();
   }
 
   /** Shows the results of a search; `null` without one. */

@@ -38,6 +38,8 @@ pub enum Answer {
     Groups(Groups),
     /// The item of a link.
     Found(Found),
+    /// The verdict of a target.
+    Target(TargetView),
     /// Boxes at the ends of links.
     Neighbours(Neighbours),
     /// The request has no answer.
@@ -94,6 +96,8 @@ pub struct Summary {
     pub outputs: Vec<Port>,
     /// The changes from an old model; null if the scene is of one model.
     pub changes: Option<Changes>,
+    /// The targets; empty if none was named.
+    pub targets: Vec<TargetName>,
     /// A note about entries that the lists do not have; empty if they are complete.
     pub note: String,
 }
@@ -563,6 +567,79 @@ pub struct InnerGroup {
 pub struct Found {
     /// The item; null if there is none.
     pub item: Option<String>,
+}
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TargetName {
+    /// The name.
+    pub name: String,
+    /// The verdict in words.
+    pub verdict: String,
+}
+
+/// The verdict of a target, and where nodes run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct TargetView {
+    /// The name.
+    pub name: String,
+    /// The verdict in words.
+    pub verdict: String,
+    /// Whether the target is a device or a runtime whose nodes were measured. Otherwise only nodes with problems
+    /// have a place.
+    pub is_measured: bool,
+    /// The places with nodes.
+    pub places: Vec<PlaceCount>,
+    /// Conditions, the bytes that cross, and reasons that concern the model as a whole.
+    pub rows: Vec<Row>,
+    /// The first partitions of the device.
+    pub partitions: Vec<Partition>,
+    /// The number of nodes that are not on the device.
+    pub total: usize,
+    /// The first nodes that are not on the device.
+    pub others: Vec<OtherNode>,
+}
+
+/// The number of nodes in a place.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct PlaceCount {
+    /// The class of the place.
+    pub place: String,
+    /// The letter of the place.
+    pub letter: String,
+    /// The number and the place in words.
+    pub text: String,
+}
+
+/// A partition of the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct Partition {
+    /// The number of nodes.
+    pub nodes: usize,
+    /// The first nodes.
+    pub items: Vec<String>,
+}
+
+/// A node that is not on the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+pub struct OtherNode {
+    /// The item.
+    pub item: String,
+    /// The class of the place.
+    pub place: String,
+    /// The letter of the place.
+    pub letter: String,
+    /// The operator.
+    pub operator: String,
+    /// The name.
+    pub title: String,
+    /// The reason; empty if no diagnostic has one.
+    pub text: String,
 }
 
 /// Boxes at the ends of links.

@@ -8,6 +8,7 @@ use typeloom_solver::diagnostic::Severity;
 use super::Engine;
 use super::answers::{Details, Kind, Row, Section};
 use super::item::Subject;
+use super::targets;
 use crate::label::{self, long_type_of, title_of};
 use crate::scene::{
     Change, Child, Evidence, GroupId, GroupKind, Maker, Mark, MarkId, NodeId, Scene, ValueId,
@@ -96,6 +97,7 @@ impl Engine {
         vec![
             self.diagnostics(&marks),
             change_section(shown.change, differences.collect()),
+            Section { title: "Targets".to_owned(), rows: targets::rows_of(scene, node) },
             Section { title: "Node".to_owned(), rows: own },
             section("Attributes", attributes, shown.attributes.len()),
             self.values("Inputs", &inputs),
@@ -248,7 +250,7 @@ fn change_section(change: Change, mut rows: Vec<Row>) -> Section {
     Section { title: "Changes".to_owned(), rows }
 }
 
-fn row(label: &str, text: String) -> Row {
+pub(super) fn row(label: &str, text: String) -> Row {
     Row { label: label.to_owned(), text, ..Row::default() }
 }
 

@@ -7,12 +7,14 @@ use super::answers::{DrawnBox, File, Picture};
 use super::item::Subject;
 use super::paths::{Paths, selection};
 use super::request::View;
+use super::targets;
 use crate::drawing::Drawing;
 use crate::plan::{Options, Plan};
 use crate::recent::Cache;
 use crate::scene::Scene;
 use crate::svg;
 use crate::svg::interactive::{Emphasis, Interaction, MAX_DRAWN_LINKS, box_label, is_expanded};
+use crate::svg::overlay::Overlay;
 
 /// Maximum number of boxes of a picture.
 pub(super) const MAX_ITEMS: usize = 2000;
@@ -130,11 +132,14 @@ impl Engine {
             .collect();
         let text = selected.map(|subject| subject.to_string());
         let focus = boxes.iter().find(|it| Some(&it.item) == text.as_ref()).or(boxes.first());
+        let target = view.target.as_ref().and_then(|name| targets::named(scene, name));
+        let overlay = target.map(|target| Overlay::of(scene, target));
         let interaction = Interaction {
             scene,
             plan,
             paths,
             emphasis: &emphasis,
+            overlay: overlay.as_ref(),
             focus: focus.map_or("", |it| it.place.as_str()),
             links: Cell::new(MAX_DRAWN_LINKS),
         };

@@ -52,6 +52,11 @@ pub enum Request {
         /// The link, see `Details.link`. An item is also a link.
         link: String,
     },
+    /// The verdict of a target. Answer: `TargetView`.
+    Target {
+        /// The name.
+        name: String,
+    },
     /// The boxes from which and to which values pass. Answer: `Neighbours`.
     Neighbours {
         /// The item.
@@ -82,6 +87,9 @@ pub struct View {
     /// Items to be highlighted.
     #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
     pub highlight: Vec<String>,
+    /// The target whose places the boxes have; an unknown one has no effect.
+    #[cfg_attr(test, ts(optional = nullable))]
+    pub target: Option<String>,
     /// The maximum number of boxes; at most 2000.
     #[cfg_attr(test, ts(optional = nullable))]
     pub max_items: Option<usize>,

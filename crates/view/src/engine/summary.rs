@@ -48,6 +48,7 @@ impl Engine {
             inputs: ports(&main.inputs),
             outputs: ports(&main.outputs),
             changes: scene.comparison.as_ref().map(changes),
+            targets: super::targets::names(scene),
             note: note(scene),
         }
     }

@@ -6,12 +6,13 @@
 //! | `data-place` | the path of the box | |
 //! | `tabindex` | `0` for one box, `-1` for the others | `-1` |
 //! | `role`, `aria-label`, `aria-expanded` | `button`, all lines of text, the state of the groups inside | `button`, the value and both ends |
-//! | `class` | `selected`, `highlighted`, `around` if a highlighted item is inside and not drawn | `selected`, `highlighted` |
+//! | `class` | the place on the target, see `svg/overlay.rs`; `selected`, `highlighted`, `around` if a highlighted item is inside and not drawn | `selected`, `highlighted` |
 //!
 //! **Invariant:** at most [`MAX_DRAWN_LINKS`] links are drawn.
 
 use std::cell::Cell;
 
+use super::overlay::{Overlay, push_letters};
 use super::{escaped, push, push_block, push_label, push_link};
 use crate::drawing::{Arrow, Block};
 use crate::engine::item::Subject;
@@ -128,6 +129,8 @@ pub(crate) struct Interaction<'s> {
     pub(crate) plan: &'s Plan,
     pub(crate) paths: &'s Paths,
     pub(crate) emphasis: &'s Emphasis,
+    /// The overlay of the selected target.
+    pub(crate) overlay: Option<&'s Overlay>,
     /// The path of the box in the order of the tabulator key.
     pub(crate) focus: &'s str,
     /// The number of links that may still be drawn.
@@ -155,17 +158,24 @@ impl Interaction<'_> {
             let classes = self.emphasis.classes_of(*item, block.is_expanded);
             let tab = if place == self.focus { "0" } else { "-1" };
             let item_text = self.paths.item_of(self.plan, frame, *item);
-            let label = escaped(&box_label(&block.label)).into_owned();
+            let places = self
+                .overlay
+                .map_or_else(Vec::new, |overlay| overlay.places(self.scene, *item, block.is_expanded));
+            let mut label = box_label(&block.label);
+            places.iter().for_each(|place| push(&mut label, format_args!(", {}", place.text())));
+            let label = escaped(&label).into_owned();
+            let (space, place_class) = places.last().map_or(("", ""), |place| (" ", place.class()));
             let expanded = match is_expanded(self.scene, *item, block.is_expanded) {
                 Some(state) => format!(" aria-expanded=\"{state}"),
                 None => String::new(),
             };
             let close = if expanded.is_empty() { "" } else { "\"" };
             let attributes = format!(
-                "{classes}\" data-item=\"{item_text}\" data-place=\"{place}\" tabindex=\"{tab}\" role=\"button\" \
+                "{space}{place_class}{classes}\" data-item=\"{item_text}\" data-place=\"{place}\" tabindex=\"{tab}\" role=\"button\" \
                  aria-label=\"{label}{close}{expanded}"
             );
             push_block(out, block, &attributes);
+            push_letters(out, &block.rect, &places);
         }
         for (arrow, link) in shown().filter(|(arrow, _)| arrow.label.is_some() && !arrow.text.is_empty()) {
             let classes = self.emphasis.classes_of_link(&link.values);

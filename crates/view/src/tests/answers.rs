@@ -7,13 +7,14 @@ use serde_json::json;
 use ts_rs::{Config, TS};
 
 use crate::engine::Engine;
-use crate::testing::{ask, scene_of_text};
+use crate::scene::Place;
+use crate::testing::{add_target, ask, scene_of_text};
 
 use crate::engine::answers::{
     Answer, AxisOrigin, Cause, Causes, ChangeEntry, ChangedItem, Changes, Coverage, Details, DrawnBox,
     Excerpt, ExcerptLine, ExcerptPart, Failure, File, Finding, Found, Groups, Hit, InnerGroup, Kind, Level,
-    Message, NamedItem, Neighbour, Neighbours, OperatorCount, Picture, Port, Results, Reveal, Row, Section,
-    Sizes, Summary, Symbol,
+    Message, NamedItem, Neighbour, Neighbours, OperatorCount, OtherNode, Partition, Picture, PlaceCount,
+    Port, Results, Reveal, Row, Section, Sizes, Summary, Symbol, TargetName, TargetView,
 };
 use crate::engine::request::{Request, View};
 
@@ -21,7 +22,7 @@ const HEADER: &str = "// Requests to the engine and its answers. Generated from 
                       cargo test -p typeloom-view answers`; do not edit.\n";
 
 /// The type of the answer to each request.
-const ANSWERS: [(&str, &str); 10] = [
+const ANSWERS: [(&str, &str); 11] = [
     ("summary", "Summary"),
     ("draw", "Picture"),
     ("export", "File"),
@@ -31,6 +32,7 @@ const ANSWERS: [(&str, &str); 10] = [
     ("search", "Results"),
     ("groups", "Groups"),
     ("find", "Found"),
+    ("target", "TargetView"),
     ("neighbours", "Neighbours"),
 ];
 
@@ -50,6 +52,7 @@ fn generated() -> String {
     );
     declare!(File, Kind, Details, Section, Row, Causes, Cause, AxisOrigin, Reveal, Results, Hit, Found);
     declare!(Neighbours, Neighbour, Changes, ChangeEntry, ChangedItem, Sizes, OperatorCount);
+    declare!(TargetName, TargetView, PlaceCount, Partition, OtherNode);
     declare!(Message, Excerpt, ExcerptLine, ExcerptPart, NamedItem, Groups, InnerGroup);
     text.push_str(
         "\n/**\n * The answer to each request, if it is not a failure.\n */\nexport type Answers = {\n",
@@ -88,7 +91,9 @@ fn the_types_of_the_page_are_complete() {
 
 #[test]
 fn every_answer_has_the_fields_of_its_type() {
-    let mut engine = Engine::of(scene_of_text("g (float[N] x) => (y) { y = Relu(x) }"));
+    let mut scene = scene_of_text("g (float[N] x) => (y) { y = Relu(x) }");
+    add_target(&mut scene, "device", &[Place::Device]);
+    let mut engine = Engine::of(scene);
     let text = generated();
     for (name, ty) in ANSWERS {
         let mut request = json!({"ask": name});
@@ -96,6 +101,7 @@ fn every_answer_has_the_fields_of_its_type() {
             "details" | "causes" | "reveal" | "neighbours" => request["item"] = json!("v0"),
             "search" => request["query"] = json!("x"),
             "groups" => request["place"] = json!(""),
+            "target" => request["name"] = json!("device"),
             "find" => request["link"] = json!("value/x"),
             _ => {}
         }

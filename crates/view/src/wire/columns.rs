@@ -1,7 +1,7 @@
 //! The columns of the format.
 
 use super::bytes::{Reader, Writer};
-use super::{Error, MAGIC, VERSION};
+use super::{Error, MAGIC, VERSION, WITHOUT_TARGETS};
 
 macro_rules! columns {
     ($($(#[doc = $doc:literal])* $name:ident,)*) => {
@@ -13,17 +13,22 @@ macro_rules! columns {
         #[derive(Debug, Default)]
         pub(super) struct Columns {
             $($(#[doc = $doc])* pub(super) $name: Writer,)*
+            /// The targets, in a column of version 4.
+            pub(super) targets: Writer,
         }
 
         impl Columns {
             /// The bytes of a scene.
             pub(super) fn finish(self) -> Vec<u8> {
                 let mut out = Writer(MAGIC.to_vec());
-                out.number(VERSION);
-                $(
-                    out.count(self.$name.0.len());
-                    out.0.extend_from_slice(&self.$name.0);
-                )*
+                let has_targets = !self.targets.0.is_empty();
+                out.number(if has_targets { VERSION } else { WITHOUT_TARGETS });
+                let mut columns = vec![$(self.$name.0),*];
+                columns.extend(has_targets.then_some(self.targets.0));
+                for column in columns {
+                    out.count(column.len());
+                    out.0.extend_from_slice(&column);
+                }
                 out.0
             }
         }
@@ -32,6 +37,7 @@ macro_rules! columns {
         #[derive(Debug)]
         pub(super) struct Input<'a> {
             $(pub(super) $name: Reader<'a>,)*
+            pub(super) targets: Reader<'a>,
         }
 
         impl<'a> Input<'a> {
@@ -39,14 +45,19 @@ macro_rules! columns {
                 let rest = bytes.strip_prefix(MAGIC).ok_or(Error::Magic)?;
                 let mut rest = Reader::new("scene", rest);
                 let found = rest.number()?;
-                if found != VERSION {
+                if found != VERSION && found != WITHOUT_TARGETS {
                     return Err(Error::Version { found });
                 }
+                let column = |rest: &mut Reader<'a>, name| {
+                    let length = rest.count()?;
+                    Ok(Reader::new(name, rest.bytes(length)?))
+                };
                 let input = Self {
-                    $($name: {
-                        let length = rest.count()?;
-                        Reader::new(stringify!($name), rest.bytes(length)?)
-                    },)*
+                    $($name: column(&mut rest, stringify!($name))?,)*
+                    targets: match found {
+                        VERSION => column(&mut rest, "targets")?,
+                        _ => Reader::new("targets", &[]),
+                    },
                 };
                 rest.finish()?;
                 Ok(input)
@@ -55,7 +66,7 @@ macro_rules! columns {
             /// Checks that all columns are read.
             pub(super) fn finish(self) -> Result<(), Error> {
                 $(self.$name.finish()?;)*
-                Ok(())
+                self.targets.finish()
             }
         }
     };

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Columns refer to each other, so the order is fixed: tables of texts, extents and types, the tree of groups, nodes, nested
-//! graphs, values, ports of graphs, marks, changes. A node refers to values before these are decoded; the
+//! graphs, values, ports of graphs, marks, changes, targets. A node refers to values before these are decoded; the
 //! number of values is at the beginning, so the positions can be checked.
 //!
 //! **Invariant:** a number from the bytes is compared with the length of its table before it is an index.
@@ -70,6 +70,7 @@ pub fn decode(bytes: &[u8]) -> Result<Scene, Error> {
     decoder.ports(&roots)?;
     decoder.marks()?;
     super::changes::read(&mut decoder.scene, &mut decoder.input.changes)?;
+    super::targets::read(&mut decoder.scene, &mut decoder.input.targets)?;
     let Decoder { input, mut scene, .. } = decoder;
     input.finish()?;
     derive::complete(&mut scene);

@@ -53,6 +53,7 @@ pub fn encode(scene: &Scene) -> Vec<u8> {
     values(scene, &graphs, &mut columns);
     marks(&scene.marks, &mut columns.marks);
     super::changes::write(scene, &mut columns.changes);
+    super::targets::write(scene, &mut columns.targets);
     columns.finish()
 }
 

@@ -6,9 +6,10 @@ use typeloom_testing::number;
 
 use super::columns::COUNT;
 use super::{Error, MAGIC, MAX_SHARED, VERSION, decode, encode};
-use crate::scene::{Extent, ExtentId, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Scene, Type};
+use crate::scene::{Extent, ExtentId, Form, MAX_ELEMENTS, MAX_EXTENT, Place, Preview, Scene, Type};
 use crate::testing::{
-    exporter_like, float, node, own_models, scene_of_bytes, scene_of_graph, scene_of_text, scene_problems,
+    add_target, exporter_like, float, node, own_models, scene_of_bytes, scene_of_graph, scene_of_text,
+    scene_problems,
 };
 
 /// A scene with every part of the format.
@@ -28,7 +29,20 @@ fn small() -> Scene {
     scene.about.title = "small.onnx".to_owned();
     scene.set_reports(["error: two\n  lines".to_owned()]);
     assert!(!scene.marks[0].report.is_empty() && scene.values.iter().any(|value| value.cause.is_some()));
+    add_target(&mut scene, "device", &[Place::Device, Place::Device, Place::Cpu, Place::Nowhere]);
     scene
+}
+
+#[test]
+fn a_scene_without_targets_has_no_column_for_them() {
+    let mut scene = small();
+    let version = encode(&scene)[MAGIC.len()];
+    scene.targets.clear();
+    let encoded = encode(&scene);
+    assert_eq!((version, encoded[MAGIC.len()]), (4, 3));
+    assert_eq!(decode(&encoded), Ok(scene));
+    let with_column = [&encoded[..MAGIC.len()], &[4], &encoded[MAGIC.len() + 1..]].concat();
+    assert_eq!(decode(&with_column), Err(Error::Truncated { column: "scene" }));
 }
 
 #[test]
@@ -144,8 +158,12 @@ fn check(bytes: &[u8]) {
         let again = encode(&scene);
         assert_eq!(decode(&again).as_ref(), Ok(&scene));
         let mut engine = crate::engine::Engine::of(scene);
-        for request in ["{\"ask\":\"summary\"}", "{\"ask\":\"draw\"}", "{\"ask\":\"reveal\",\"item\":\"n2\"}"]
-        {
+        for request in [
+            "{\"ask\":\"summary\"}",
+            "{\"ask\":\"draw\",\"target\":\"device\"}",
+            "{\"ask\":\"target\",\"name\":\"device\"}",
+            "{\"ask\":\"reveal\",\"item\":\"n2\"}",
+        ] {
             engine.answer(request);
         }
     }
@@ -186,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn any_columns_give_a_scene_or_an_error(columns in prop::collection::vec(prop::collection::vec(0_u8..12, 0..12), COUNT)) {
+    fn any_columns_give_a_scene_or_an_error(columns in prop::collection::vec(prop::collection::vec(0_u8..12, 0..12), COUNT + 1)) {
         let mut bytes = MAGIC.to_vec();
         bytes.push(u8::try_from(VERSION).expect("one byte"));
         for column in columns {

@@ -1,0 +1,221 @@
+//! Verdicts of measured targets about small models.
+
+use typeloom_onnx::prost::Message as _;
+use typeloom_solver::diagnostic::Code;
+use typeloom_solver::model::Options;
+
+use crate::{Outcome, Place, Target};
+
+const TABLE: &str = "typeloom-measured 1
+source test 1
+device D
+through onnxruntime P
+fixed
+op ai.onnx::Add 4
+  version 14
+  smaller.A.B true false
+  tree {1:0~1+}
+op ai.onnx::Neg 2
+  version 13
+  type.T float double
+  tree {1:0+1-}
+op ai.onnx::Relu 3
+  version 14
+  rank.X 1 2
+  tree +
+op ai.onnx::Sin 1
+  version 22
+  tree ~
+op ai.onnx::Clip 4
+  version 13
+  constant.min false true
+  type.T float
+  tree {1:0~1+}
+op ai.onnx::Mod 4
+  version 10 13
+  attribute.fmod 0 1
+  type.T float int32
+  tree {2:0{0:1{1:0-1+}0-}1~}
+op ai.onnx::Softmax 2
+  version 13
+  single.input true false
+  tree {1:0~1+}
+";
+
+struct Summary {
+    outcome: Outcome,
+    codes: Vec<(Code, String)>,
+    partitions: usize,
+    crossing: Option<String>,
+}
+
+/// The advice of the diagnostics.
+fn advice(graph: &str) -> Vec<Option<String>> {
+    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
+    let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    target.diagnose(&mut checked).into_iter().map(|diagnostic| diagnostic.help).collect()
+}
+
+fn judge(graph: &str) -> Summary {
+    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
+    let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    assert!(checked.is_ok(), "{graph}");
+    let (outcome, reasons, verdict) = target.judge(&mut checked, true);
+    let codes = reasons.into_iter().map(|reason| (reason.code, reason.message)).collect();
+    let placement = verdict.placement.unwrap();
+    Summary { outcome, codes, partitions: placement.partitions, crossing: placement.crossing }
+}
+
+#[test]
+fn a_model_on_the_device_runs_without_reasons() {
+    let found = judge("g (float[4] x) => (y) { a = Relu(x)  y = Neg(a) }");
+    assert_eq!((found.outcome, found.codes, found.partitions), (Outcome::Runs, vec![], 1));
+    assert_eq!(found.crossing.as_deref(), Some("0"));
+}
+
+#[test]
+fn a_node_on_the_cpu_splits_the_model() {
+    let found = judge("g (float[4] x) => (y) { a = Relu(x)  b = Sin(a)  y = Relu(b) }");
+    assert_eq!(found.outcome, Outcome::RunsWithFallback);
+    assert_eq!(found.codes, [(Code::TargetFallback, "mine runs `Sin` on the CPU".to_owned())]);
+    // `a` and `b` of 16 bytes each cross.
+    assert_eq!((found.partitions, found.crossing.as_deref()), (2, Some("32")));
+}
+
+#[test]
+fn nodes_with_the_same_reason_are_one_diagnostic_and_rejections_precede() {
+    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let model = "<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]>
+        g (float[4] x, double[4] z) => (y, w) {
+            a = Sin(x)  b = own.f(a)  c = own.f(b)  d = Sin(c)  e = Sin(d)  f = Sin(e)  y = Relu(f)  w = Neg(z)
+        }
+        <domain: \"own\", opset_import: [\"\" : 22]> f (x) => (y) { y = Sin(x) }";
+    let bytes = typeloom_onnx::text::parse_model(model).unwrap().encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    let (outcome, reasons, _) = target.judge(&mut checked, true);
+    assert_eq!(outcome, Outcome::Rejected);
+    let messages: Vec<&str> = reasons.iter().map(|reason| reason.message.as_str()).collect();
+    // Four nodes of the graph, and one of the function, which is called twice.
+    assert_eq!(messages, ["mine does not run `Neg`", "mine runs `Sin` on the CPU (5 nodes)"]);
+    let note = reasons[1].notes.last().unwrap();
+    assert!(
+        note.starts_with("also node #3 (`Sin`), node #4 (`Sin`), ") && note.ends_with(" and 1 more"),
+        "{note}"
+    );
+}
+
+#[test]
+fn independent_nodes_of_the_device_are_one_partition() {
+    let found =
+        judge("g (float[4] x, float[2] z) => (y, w) { a = Sin(x)  y = Relu(a)  b = Sin(z)  w = Relu(b) }");
+    assert_eq!((found.partitions, found.crossing.as_deref()), (1, Some("24")));
+}
+
+#[test]
+fn a_type_that_did_not_run_is_an_error() {
+    let found = judge("g (double[4] x) => (y) { y = Neg(x) }");
+    assert_eq!(found.outcome, Outcome::Rejected);
+    assert_eq!(found.codes, [(Code::TargetNode, "mine does not run `Neg`".to_owned())]);
+}
+
+#[test]
+fn what_was_not_measured_is_undecided() {
+    for (graph, reason) in [
+        ("g (float[4] x) => (y) { y = Cos(x) }", "no node of this operator was measured"),
+        ("g (float[4,1,1] x) => (y) { y = Relu(x) }", "no measured node has rank 3 of `X`"),
+        ("g (float16[4] x) => (y) { y = Neg(x) }", "no measured node has type float16 of `T`"),
+        (
+            "g (float[4] x) => (y) { n = NonZero(x)  f = Cast <to = 1> (n)  y = Relu(f) }",
+            "the extents of `f` depend on data, and measured ones were fixed",
+        ),
+    ] {
+        let found = judge(graph);
+        assert_eq!(found.outcome, Outcome::Undecided, "{graph}");
+        let (code, message) = found.codes.last().unwrap();
+        assert_eq!(*code, Code::TargetUndecided);
+        assert!(message.ends_with(reason), "{message}");
+    }
+}
+
+#[test]
+fn an_outcome_that_depends_on_a_symbol_has_the_condition() {
+    let found = judge("g (float[N, 1] x) => (y) { y = Softmax(x) }");
+    assert_eq!(found.outcome, Outcome::Runs);
+    let message = "the verdict about mine holds where N != 1, and where `N` is a number";
+    assert_eq!(found.codes, [(Code::TargetCondition, message.to_owned())]);
+    let found = judge("g (float[N, 2] x) => (y) { y = Softmax(x) }");
+    let message = "the verdict about mine holds where `N` is a number";
+    assert_eq!(found.codes, [(Code::TargetCondition, message.to_owned())]);
+}
+
+#[test]
+fn a_broadcast_is_decided_by_the_extents() {
+    assert_eq!(judge("g (float[4] x, float[4] z) => (y) { y = Add(x, z) }").outcome, Outcome::Runs);
+    assert_eq!(
+        judge("g (float[1] x, float[4] z) => (y) { y = Add(x, z) }").outcome,
+        Outcome::RunsWithFallback
+    );
+    let found = judge("g (float[1] x, float[N] z) => (y) { y = Add(x, z) }");
+    let message = "the verdict about mine holds where 1 >= N, and where `N` is a number";
+    assert_eq!((found.outcome, found.codes[0].1.as_str()), (Outcome::Runs, message));
+}
+
+#[test]
+fn bytes_are_an_expression_in_the_symbols() {
+    let found = judge("g (float[N, 2] x) => (y) { a = Sin(x)  y = Relu(a) }");
+    assert_eq!((found.partitions, found.crossing.as_deref()), (1, Some("8*N")));
+}
+
+#[test]
+fn a_call_is_where_the_worst_of_its_nodes_is() {
+    let model = "<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]> g (float[4] x) => (y) { a = own.f(x)  y = Relu(a) }
+        <domain: \"own\", opset_import: [\"\" : 22]> f (x) => (y) { a = Relu(x)  y = Sin(a) }";
+    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let bytes = typeloom_onnx::text::parse_model(model).unwrap().encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    let (outcome, _, verdict) = target.judge(&mut checked, true);
+    let placement = verdict.placement.unwrap();
+    assert_eq!(outcome, Outcome::RunsWithFallback);
+    assert_eq!((placement.count(Place::Device), placement.count(Place::Cpu)), (1, 1));
+}
+
+#[test]
+fn advice_names_a_change_with_which_the_device_runs_the_node() {
+    for (graph, help) in [
+        (
+            "g (double[4] x) => (y) { y = Neg(x) }",
+            Some("the device runs it with type float of `T` instead of double"),
+        ),
+        // A type that was not measured.
+        (
+            "g (float16[4] x) => (y) { y = Neg(x) }",
+            Some("the device runs it with type float of `T` instead of float16"),
+        ),
+        // Types of another kind are no advice.
+        ("g (int32[4] x) => (y) { y = Neg(x) }", None),
+        (
+            "g (float[4] x, float low) => (y) { y = Clip(x, low) }",
+            Some("the device runs it with a constant `min` (an initializer)"),
+        ),
+        // Two changes are necessary.
+        (
+            "g (double[4] x, double low) => (y) { y = Clip(x, low) }",
+            Some(
+                "the device runs it with a constant `min` (an initializer) and type float of `T` instead of double",
+            ),
+        ),
+        ("g (float[4] x) => (y) { y = Mod(x, x) }", Some("the device runs it with `fmod` = 1 instead of 0")),
+        // No change is known.
+        ("g (float[4] x) => (y) { y = Sin(x) }", None),
+    ] {
+        assert_eq!(advice(graph)[0].as_deref(), help, "{graph}");
+    }
+}
