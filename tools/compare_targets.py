@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the verdicts of `typeloom check --target` with the loader of the installed ONNX Runtime.
 
-    pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.24.4
+    pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.32.0, or 1.24.4
     python3 tools/compare_targets.py --typeloom target/debug/typeloom ../shared/conformance
     python3 tools/compare_targets.py --typeloom target/debug/typeloom --variants 20000 --seed 1 ../shared/conformance
 
@@ -26,7 +26,7 @@ from pathlib import Path
 import onnx
 from onnx import TensorProto
 
-TARGETS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
+TARGETS = {"1.32.0": "onnxruntime-1.32", "1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
 MEASURED = {"openvino": "openvino-2026.4-cpu", "tract": "tract-0.23"}
 OPENVINO = "2026.4.1"
 SECONDS = 60

@@ -14,6 +14,9 @@ import runtime_probes as probes
 
 NUMBERS = {"INT": [0, 1, 2, 4, -1, 3, -2, 8, 5, 16, 33, 64], "FLOAT": [0.5, 1.0, 0.0, 2.0, -1.0]}
 ELEMENTS = {"INTS": [1, 0, 2, 3, -1, 7], "FLOATS": [0.5, 0.0, 1.0, -1.0]}
+# Tried as well if a kernel rejects a number between two that it accepts. Few accepted ones are listed, as those of a set.
+MORE_NUMBERS = [*range(-3, 34), 48, 64, 96, 100, *(2**power for power in range(7, 13))]
+MAX_SET = 16
 # Values of attributes that are strings, or lists of them.
 STRINGS = [
     *("Relu", "Tanh", "Sigmoid", "LeakyRelu", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER", "nearest", "linear", "cubic", "bilinear"),
@@ -218,7 +221,10 @@ def conditions(probe: Probe) -> list[str]:
         strings = [value for value in STRINGS if probe.loads({**base, name: value})] if kind == "STRING" else []
         if strings:
             probe.accepted[name] = strings
+    listed = probes.LISTED.get(probes.domain_and_name(schema), ({}, ()))[1]
     for name, kind in probe.kinds.items():
+        if name in listed:
+            continue
         found += values(probe, base, name, kind)
     for formal in schema.inputs:
         found += ranks(probe, base, formal)
@@ -227,7 +233,12 @@ def conditions(probe: Probe) -> list[str]:
 
 def values(probe: Probe, base, name: str, kind: str) -> list[str]:
     if kind in NUMBERS:
-        return bounds(name, {value: accepts(probe, base, name, value) for value in NUMBERS[kind]})
+        accepted = {value: accepts(probe, base, name, value) for value in NUMBERS[kind]}
+        if kind == "INT" and has_gap(accepted):
+            more = [value for value in MORE_NUMBERS if accepts(probe, base, name, value)]
+            if len(more) <= MAX_SET:
+                return [f"{name}!={','.join(map(str, more))}"]
+        return bounds(name, accepted)
     if kind in ELEMENTS and name not in ORDERS:
         for length in LENGTHS:
             if any(probe.loads({**base, name: [value] * length}) for value in ELEMENTS[kind]):
@@ -248,6 +259,13 @@ def accepts(probe: Probe, base, name: str, value) -> bool:
         return False
     probe.is_full = False
     return probe.loads({**base, name: value}) or not probe.never_loads({name: value})
+
+
+def has_gap(accepted: dict) -> bool:
+    """Whether a rejected number is between two accepted ones."""
+    outcomes = [accepted[value] for value in sorted(accepted)]
+    inner = outcomes[outcomes.index(True) : len(outcomes) - outcomes[::-1].index(True)] if any(outcomes) else []
+    return False in inner
 
 
 def bounds(name: str, accepted: dict) -> list[str]:

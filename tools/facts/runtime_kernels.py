@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write the facts about ONNX Runtime that `crates/targets` reads: limits, signatures, kernels, functions and rejected attributes.
 
-    pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.24.4
-    python3 tools/facts/runtime_kernels.py            # writes crates/targets/data/onnxruntime-1.31.txt, or -1.24.txt
+    pip install onnxruntime==1.31.1 onnx==1.23.2     # or onnxruntime==1.32.0, or 1.24.4
+    python3 tools/facts/runtime_kernels.py            # writes crates/targets/data/onnxruntime-1.31.txt, or that of the other version
     python3 tools/facts/runtime_kernels.py --check    # exit 1 if that file differs
 
 Signatures and kernels come from the registries of the package. All other facts are the results of loading small models with
@@ -25,7 +25,7 @@ import runtime_doubts
 import runtime_probes as probes
 
 PROVIDER = "CPUExecutionProvider"
-VERSIONS = {"1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
+VERSIONS = {"1.32.0": "onnxruntime-1.32", "1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
 FOLDER = Path(__file__).resolve().parents[2] / "crates" / "targets" / "data"
 UNBOUNDED = 2147483647
 
@@ -107,6 +107,8 @@ def render() -> str:
         f"removed {' '.join(probes.removed(loader))}",
         f"folded {' '.join(probes.folded(loader))}",
     ]
+    if pushed := probes.pushed(loader):
+        head.append(f"pushed {' '.join(pushed)}")
     if probes.needs_all_outputs(loader):
         head.append("calls all-outputs")
     return "\n".join(head + sets.lines() + body) + "\n"
@@ -184,8 +186,11 @@ def rules(loader, schema, last: int, sets: Sets) -> list[str]:
         lines.append(f"  fuses Transpose T={sets.number(fused)}")
     if probes.crashes_on_constants(loader, schema, last):
         lines.append("  crashes constants")
+    if probes.crashes_when_transposed(loader, schema, last):
+        lines.append("  crashes transposed")
     if read := probes.side_reads(loader, schema, last):
         lines.append(f"  reads {' '.join(read)}")
+    lines += [f"  doubts constant={name}" for name in probes.constant_crashes(loader, schema, last)]
     lines += [f"  machine locale {conditions}" for conditions in probes.locale_conditions(loader, schema, last)]
     return lines
 

@@ -4,9 +4,10 @@ import itertools
 import multiprocessing
 import os
 
+import numpy
 import onnx
 import onnxruntime as ort
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 PROVIDER = "CPUExecutionProvider"
 
@@ -15,6 +16,9 @@ DOMAINS = ["ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.training", "c
 
 # No operator set and no IR has a version this high.
 HIGHEST = 100
+
+# The longest time for the load of a small model. It is much shorter also on a busy machine.
+MAX_SECONDS = 60
 
 # An IR version that all targets accept.
 IR = 8
@@ -38,9 +42,11 @@ FUNCTIONS = {
     "Bernoulli": [({"dtype": "{T2}"}, [[3]]), ({"dtype": "{T2}", "seed": 1.0}, [[3, 2]])],
     "BlackmanWindow": [({"output_datatype": "{T2}"}, [[]]), ({"output_datatype": "{T2}", "periodic": 0}, [[]])],
     "CastLike": [({}, [[2, 3], [1]])],
+    "CausalConvWithState": [({}, [[2, 4, 8], [4, 1, 4]]), ({"activation": "silu"}, [[2, 4, 8], [4, 1, 4], [4], [2, 4, 3]])],
     "Celu": [({}, [[3]])],
     "CenterCropPad": [({}, [[4, 5], [2]]), ({"axes": [1]}, [[4, 5], [1]])],
     "Clip": [({}, [[3]], "inputs=1"), ({}, [[3], []], "inputs=2"), ({}, [[3], [], []], "inputs=3")],
+    "DepthToSpace": [({"blocksize": 2}, [[1, 4, 2, 2]])],
     "DynamicQuantizeLinear": [({}, [[3]])],
     "Elu": [({}, [[3]])],
     "Gelu": [({}, [[3]], "approximate=none?"), ({"approximate": "tanh"}, [[3]], "approximate=tanh")],
@@ -53,6 +59,10 @@ FUNCTIONS = {
     "LayerNormalization": [({}, [[2, 3], [3]]), ({}, [[2, 3], [3], [3]]), ({"axis": 1}, [[2, 3, 4], [3, 4], [3, 4]])],
     "LeakyRelu": [({}, [[3]])],
     "LessOrEqual": [({}, [[3], [3]])],
+    "LinearAttention": [
+        ({"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}, [[2, 3, 16]] * 3),
+        ({"q_num_heads": 2, "kv_num_heads": 2}, [[2, 3, 16]] * 3 + [[2, 2, 8, 8], [2, 3, 16], [2, 3, 2]]),
+    ],
     "LogSoftmax": [({}, [[2, 3]])],
     "MeanVarianceNormalization": [({}, [[1, 2, 3, 3]])],
     "Mish": [({}, [[3]])],
@@ -81,6 +91,8 @@ FUNCTIONS = {
     ],
     "Softplus": [({}, [[3]])],
     "Softsign": [({}, [[3]])],
+    "SpaceToDepth": [({"blocksize": 2}, [[1, 1, 4, 4]])],
+    "SwiGLU": [({}, [[2, 3], [2, 3]]), ({"alpha": 2.0}, [[2, 3], [2, 3]])],
     "Swish": [({}, [[3]]), ({"alpha": 2.0}, [[3]])],
     "ThresholdedRelu": [({}, [[3]])],
     "com.microsoft::BiasGelu": [({}, [[2, 3], [3]])],
@@ -108,6 +120,11 @@ SATURATING = {
     "CastLike": ({}, [[3], [1]], "T2"),
     "QuantizeLinear": ({}, [[3], [], []], None),
 }
+
+# Operators whose kernels compare attributes with lists of numbers before they have any shape: accepted attributes, and the
+# compared ones. Every number of `NUMBERS` is tried.
+LISTED = {"com.microsoft::MatMulNBits": ({"K": 64, "N": 32, "block_size": 32}, ("K", "N", "bits", "block_size"))}
+NUMBERS = sorted({*range(-3, 301), *range(300, 5000, 50), *(2**power for power in range(9, 32))})
 
 # Operators that slide a window over padded data.
 POOLS = {"AveragePool", "LpPool", "MaxPool"}
@@ -164,10 +181,15 @@ class Loader:
             theirs.close()
         self.pipe.send_bytes(model.SerializeToString())
         try:
-            return self.pipe.recv()
+            if self.pipe.poll(MAX_SECONDS):
+                return self.pipe.recv()
         except EOFError:
-            self.child = None
-            return "crashed"
+            pass
+        # A load that does not end is one that crashes.
+        self.child.kill()
+        self.child.join()
+        self.child = None
+        return "crashed"
 
 
 def serve(pipe) -> None:
@@ -230,7 +252,11 @@ def newest_version(loader: Loader, domain: str) -> int | None:
 
 def unknown_elements(loader: Loader) -> list[str]:
     """The element types that the loader rejects wherever they occur."""
-    errors = {element: loader.load(model("Identity", "", {}, [(element, [2])], 1, 25)) for element in ELEMENTS}
+    errors = {}
+    for element in ELEMENTS:
+        one = model("Relu", "", {}, [("float", [2])], 1, 13)
+        one.graph.input.append(helper.make_tensor_value_info("unused", ELEMENTS[element], [2]))
+        errors[element] = loader.load(one)
     reasons = ("not currently registered", "Invalid tensor data type")
     return [element for element, error in errors.items() if any(reason in error for reason in reasons)]
 
@@ -321,6 +347,8 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
         error = loader.load(example(schema, last, ({**fixed, **values}, shapes), types))
         if error and not loader.load(example(schema, last, (plain, shapes), types)):
             found.append((" ".join(f"{key}{condition}" for key, (_, condition) in tested.items()), "", []))
+    found += [(condition, "", []) for condition in listed_numbers(loader, schema, last)]
+    found += packed_weights(loader, schema, last)
     found += [(conditions, "", []) for conditions in shape_of_nodes(loader, schema, last)]
     if rejects_negative_axes(loader, schema, last):
         found.append(("axes<=-1 constant=scales", "", []))
@@ -339,6 +367,50 @@ def rejections(loader: Loader, schema, last: int) -> list[tuple[str, str, list[s
         if rejected:
             found.append(("saturate=0", variable, rejected))
     return found
+
+
+def listed_numbers(loader: Loader, schema, last: int) -> list[str]:
+    """The conditions on attributes that a kernel rejects whatever the inputs are: `K<=-1`, or `bits!=2,4,8`."""
+    found = []
+    fixed, names = LISTED.get(domain_and_name(schema), ({}, ()))
+    inputs = [(preferred(types_of(schema, formal)), None) for formal in schema.inputs if formal.option.name == "Single"]
+    for name in names:
+        one = [model(schema.name, schema.domain, {**fixed, name: value}, inputs, 1, last) for value in NUMBERS]
+        accepted = [value for value, node in zip(NUMBERS, one) if not loader.load(node)]
+        if accepted == NUMBERS[-len(accepted) :]:
+            found += [f"{name}<={accepted[0] - 1}"] if len(accepted) < len(NUMBERS) else []
+        else:
+            found.append(f"{name}!={','.join(map(str, accepted))}")
+    return found
+
+
+def packed_weights(loader: Loader, schema, last: int) -> list[tuple[str, str, list[str]]]:
+    """The block sizes and the types of zero points that `MatMulNBits` rejects for a number of bits."""
+    if domain_and_name(schema) != "com.microsoft::MatMulNBits":
+        return []
+    sizes = [2**power for power in range(4, 13)]
+    inputs = [("float", [1, 1 << 13]), ("uint8", None), ("float", None)]
+
+    def loads(bits: int, size: int, more=()) -> bool:
+        attributes = {"K": 1 << 13, "N": 8, "bits": bits, "block_size": size}
+        return not loader.load(model(schema.name, schema.domain, attributes, [*inputs, *more], 1, last))
+
+    found = []
+    common = [size for size in sizes if loads(4, size)]
+    for bits in (2, 8):
+        accepted = [size for size in sizes if loads(bits, size)]
+        if accepted != common:
+            found.append((f"bits={bits} block_size!={','.join(map(str, accepted))}", "", []))
+        types = [ty for ty in ("float", "float16") if not loads(bits, 32, [(ty, None)])]
+        if types:
+            found.append((f"bits={bits} present=zero_points", "T3", [f"tensor({ty})" for ty in types]))
+    return found
+
+
+def types_of(schema, formal) -> list[str]:
+    """The types that an operator allows at a port."""
+    allowed = (one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == formal.typeStr)
+    return next(allowed, [formal.typeStr])
 
 
 def vocabularies(loader: Loader, schema, last: int) -> list[tuple[str, str, list[str]]]:
@@ -435,28 +507,48 @@ def crashes_on_constants(loader: Loader, schema, last: int) -> bool:
     return loader.load(one) == "crashed"
 
 
+def crashes_when_transposed(loader: Loader, schema, last: int) -> bool:
+    """Whether the loader crashes on a node with parameters for each axis before a `Transpose` without `perm`."""
+    if domain_and_name(schema) != "DequantizeLinear" or "axis" not in schema.attributes:
+        return False
+    text = f"""<ir_version: 8, opset_import: ["" : {last}]> g (int8[2, 2] q, float[2] f) => (y)
+    {{ d = DequantizeLinear<axis = 0>(q, f) y = Transpose(d) }}"""
+    return loader.load(untyped(text)) == "crashed"
+
+
 def side_reads(loader: Loader, schema, last: int) -> list[str]:
-    """The inputs whose elements the inference of the loader reads, so that it fails if they are in another file; `ranked` before
-    them if it does so only for a known rank of the first input."""
+    """The inputs whose elements the inference of the loader reads, so that it fails if they are in another file. Before them,
+    `ranked` if it does so only for a known rank of the first input, and `sized` if it needs extents of the other inputs."""
     examples = [table[domain_and_name(schema)][: len(schema.inputs)] for table in (SHAPED, ALSO_SHAPED) if domain_and_name(schema) in table]
-    found, needs_rank = [], bool(examples) and isinstance(examples[0][0], tuple)
+    found, outcomes = [], []
     for inputs in examples:
         for at, value in enumerate(inputs):
             if value is None or isinstance(value, tuple):
                 continue
-            known, unknown = (loader.load(with_side_file(schema, last, inputs, at, is_known)) for is_known in (True, False))
-            if is_about_side_files(known):
+            errors = [loader.load(with_side_file(schema, last, inputs, at, known)) for known in ("extents", "rank", "nothing")]
+            if is_about_side_files(errors[0]):
                 found.append(schema.inputs[at].name)
-                needs_rank = needs_rank and not is_about_side_files(unknown)
-    return (["ranked"] if needs_rank else []) + found if found else []
+                outcomes.append([is_about_side_files(error) for error in errors])
+    if not found or not isinstance(examples[0][0], tuple):
+        return found
+    needs = "sized" if not all(ranked for _, ranked, _ in outcomes) else "" if any(none for _, _, none in outcomes) else "ranked"
+    return [needs, *found] if needs else found
+
+
+def constant_crashes(loader: Loader, schema, last: int) -> list[str]:
+    """The inputs that are constants where the loader crashes although the shapes of all others are known."""
+    inputs = SHAPED.get(domain_and_name(schema), [])[: len(schema.inputs)]
+    if not inputs or loader.load(with_side_file(schema, last, inputs, -1, "extents")) != "crashed":
+        return []
+    return [formal.name for formal, value in zip(schema.inputs, inputs) if value is not None and not isinstance(value, tuple)]
 
 
 def is_about_side_files(error: str) -> bool:
     return any(reason in error for reason in ("data from external tensors", "shape initializer data"))
 
 
-def with_side_file(schema, version: int, inputs, moved: int, is_known: bool) -> onnx.ModelProto:
-    """A node with one of its constants in another file. The shapes of its tensors are declared if they are known."""
+def with_side_file(schema, version: int, inputs, moved: int, known: str) -> onnx.ModelProto:
+    """A node with one of its constants in another file. The extents of its tensors are declared, or only their ranks, or nothing."""
     allowed = {one.type_param_str: tensors(one.allowed_type_strs) for one in schema.type_constraints}
     names, given, stored = [], [], []
     for at, (formal, value) in enumerate(zip(schema.inputs, inputs)):
@@ -464,13 +556,16 @@ def with_side_file(schema, version: int, inputs, moved: int, is_known: bool) -> 
         types = allowed.get(formal.typeStr, [short(formal.typeStr)])
         if isinstance(value, tuple):
             ty = "float" if "float" in types else types[0]
-            given.append(helper.make_tensor_value_info(names[-1], ELEMENTS[ty], value if is_known else None))
+            shape = {"extents": value, "rank": [None] * len(value), "nothing": None}[known]
+            given.append(helper.make_tensor_value_info(names[-1], ELEMENTS[ty], shape))
         elif value is not None:
             elements = value if isinstance(value, list) else [value]
             wanted = "float" if isinstance(elements[0], float) else "int64"
             number = ELEMENTS[wanted if wanted in types else types[0]]
             shape = [len(elements)] if isinstance(value, list) else []
-            tensor = helper.make_tensor(names[-1], number, shape, elements)
+            # Stored as exporters do: the loader reads other fields of a message in other ways.
+            array = numpy.array(elements, helper.tensor_dtype_to_np_dtype(number)).reshape(shape)
+            tensor = numpy_helper.from_array(array, names[-1])
             if at == moved:
                 tensor = onnx.TensorProto(name=tensor.name, data_type=number, dims=shape, data_location=TensorProto.EXTERNAL)
                 tensor.external_data.add(key="location", value="x.data")
@@ -503,6 +598,33 @@ def folded(loader: Loader) -> list[str]:
     """The operators that the loader computes from the extents of their input, for any type."""
     one = model("Shape", "", {}, [("uint4", [2, 3])], 1, 24)
     return [] if loader.load(one) else ["Shape"]
+
+
+# Nodes behind a `DequantizeLinear`, with a tensor `d` of three axes.
+BEHIND = {
+    "Flatten": "Flatten(d)", "Gather": "Gather(d, i)", "Identity": "Identity(d)", "MaxPool": "MaxPool<kernel_shape = [1]>(d)", "Neg": "Neg(d)",
+    "ReduceMax": "ReduceMax(d)", "Relu": "Relu(d)", "Reshape": "Reshape(d, s)", "Slice": "Slice(d, i, j)", "Split": "Split<num_outputs = 1>(d)",
+    "Squeeze": "Squeeze(d, i)", "Transpose": "Transpose(d)", "Unsqueeze": "Unsqueeze(d, i)",
+}  # fmt: skip
+
+
+def pushed(loader: Loader) -> list[str]:
+    """The operators behind a `DequantizeLinear` of int8 that the loader moves before it, and then rejects the types."""
+    text = """<ir_version: 8, opset_import: ["" : 21]> g (int8[1, 2, 3] q) => (y) <float f = {{1}}, int8 z = {{0}},
+    int64[1] i = {{0}}, int64[1] j = {{1}}, int64[2] s = {{2, 3}}> {{ d = DequantizeLinear(q, f, z) h = {node} y = Sqrt(h) }}"""
+    return [op for op, node in BEHIND.items() if "output_dtype" in loader.load(untyped(text.format(node=node)))]
+
+
+def untyped(text: str) -> onnx.ModelProto:
+    """The model without the types of its outputs, and without initializers that nothing reads."""
+    one = onnx.parser.parse_model(text)
+    read = {name for node in one.graph.node for name in node.input}
+    stored = [tensor for tensor in one.graph.initializer if tensor.name in read]
+    outputs = [onnx.ValueInfoProto(name=value.name) for value in one.graph.output]
+    del one.graph.initializer[:], one.graph.output[:]
+    one.graph.initializer.extend(stored)
+    one.graph.output.extend(outputs)
+    return one
 
 
 def needs_all_outputs(loader: Loader) -> bool:

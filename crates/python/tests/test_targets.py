@@ -8,8 +8,8 @@ import pytest
 
 import typeloom as tl
 
-NEWEST = "onnxruntime-1.31"
-RUNTIMES = [NEWEST, "onnxruntime-1.24"]
+NEWEST = "onnxruntime-1.32"
+RUNTIMES = [NEWEST, "onnxruntime-1.31", "onnxruntime-1.24"]
 BOARD = """typeloom-measured 1
 source test 1
 device Board
@@ -29,7 +29,7 @@ def model(ty: str) -> str:
 
 
 def test_targets_are_listed_newest_first() -> None:
-    assert tl.targets()[:2] == RUNTIMES
+    assert tl.targets()[:3] == RUNTIMES
     assert "qnn-npu" in tl.targets()
 
 
@@ -88,7 +88,7 @@ def test_each_target_has_a_verdict_and_its_reasons_name_it() -> None:
     assert report.placements == {}
     assert [(found.code, found.target) for found in report.diagnostics] == [("target-kernel", name) for name in RUNTIMES]
     assert not report
-    assert report.text().endswith(f"does not run on {NEWEST}, does not run on onnxruntime-1.24")
+    assert report.text().endswith(", ".join(f"does not run on {name}" for name in RUNTIMES))
     with pytest.raises(tl.ModelError):
         report.raise_for_errors()
 
@@ -120,7 +120,7 @@ def test_the_name_of_the_target_is_not_part_of_the_json_format() -> None:
 
 
 def test_an_unknown_target_is_an_error_that_lists_the_known_ones() -> None:
-    with pytest.raises(tl.TypeloomError, match="no target `onnxruntime-9`; there are onnxruntime-1.31, onnxruntime-1.24"):
+    with pytest.raises(tl.TypeloomError, match="no target `onnxruntime-9`; there are onnxruntime-1.32, onnxruntime-1.31, onnxruntime-1.24"):
         tl.check(model("float"), targets=["onnxruntime-9"])
 
 

@@ -13,6 +13,7 @@ use crate::calls;
 use crate::facts::Facts;
 use crate::fold::{Branch, Branches, Inputs};
 use crate::node::{self, NodeCx, undecided};
+use crate::side::SideArguments;
 
 /// The last IR version in which initializers are inputs.
 const INITIALIZERS_ARE_INPUTS: i64 = 3;
@@ -23,11 +24,12 @@ pub(crate) fn issues<'a>(
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     versions: &BTreeMap<&'a str, i64>,
+    side: &SideArguments<'a>,
     issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
 ) {
     values(facts, checked, solved, issues);
     graph(checked, solved, issues);
-    nodes(facts, checked, solved, versions, issues);
+    nodes(facts, checked, solved, versions, side, issues);
 }
 
 fn values<'a>(
@@ -126,6 +128,7 @@ fn nodes<'a>(
     checked: &mut Checked<'a>,
     solved: &SolvedBody<'a>,
     versions: &BTreeMap<&'a str, i64>,
+    side: &SideArguments<'a>,
     issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
 ) {
     let body = &solved.body;
@@ -144,7 +147,7 @@ fn nodes<'a>(
         if body.op_name(step) == "If" && branches.may_fail(step) {
             report(undecided("the loader decides its condition, and computes in the other branch too"));
         }
-        let mut cx = NodeCx { facts, checked, body: solved, step, versions };
+        let mut cx = NodeCx { facts, checked, body: solved, step, versions, side };
         for issue in node::issues(&mut cx) {
             let issue = match (branches.of(step).max(branches.condition(step)), issue.code()) {
                 // The loader removes a branch that is never taken before it looks for kernels.

@@ -12,6 +12,8 @@
 //! removed Constant                      operators that the loader replaces by initializers
 //! set 4 float seq(float)                a set of types, by number
 //! folded Shape                          operators that the loader computes from the extents of the input, for any type
+//! pushed Reshape Transpose              operators behind a `DequantizeLinear` of int8 with which the loader, on some processors, makes nodes
+//!                                       that it rejects
 //! calls all-outputs                     calls of model-local functions must name all outputs
 //! op ai.onnx.ml::Scaler 1               a version of an operator; `deprecated` may follow
 //!   in X:T Y?:T Z*:T                    inputs with their type or variable: optional `?`, variadic `*`, `+` if the types may differ
@@ -28,15 +30,17 @@
 //!   below pads kernel_shape             the kernel rejects pads that are not smaller than the window
 //!   fuses Transpose T=4                 an input from this operator is fused with the node, and the result has no kernel
 //!   crashes constants                   the loader crashes on some nodes with constant inputs only
+//!   crashes transposed            the loader crashes on nodes with parameters for each axis before a `Transpose` without `perm`
 //!   reads pads axes                     the inference of the loader reads these inputs if they are constants, and fails if one is in another
-//!                                       file; `ranked` before the names: if it knows the rank of the first input
+//!                                       file; `ranked` before the names: if it knows the rank of the first input;
+//!                                       `sized`: if it may need the extents of the other inputs, or of their axis
 //! ```
 //!
 //! Conditions precede types, with `|` between both: `function 18 20 mode=tanh | T=4`. All must hold. A
 //! condition is an attribute with its value, and `?` if an absent attribute has this value. `p<=0` and `p>=3`
 //! compare numbers; a list is compared if one of its elements is. `inputs=2` and `outputs>=2` are about the
 //! number of present ports, `absent=intercepts` requires that an attribute is absent, `missing=scales` that
-//! an input is, and `constant=scales` that an input is a constant. `mode!=a,b` requires a present attribute
+//! an input is, `present=scales` that it is there, and `constant=scales` that an input is a constant. `mode!=a,b` requires a present attribute
 //! with another value, `rank.X!=2,3` is about the rank of an input, and `always` holds for all nodes.
 //!
 //! A kernel supports a node if, for each of its names, the first present value with this variable (or at the
@@ -66,6 +70,8 @@ pub struct Facts<'t> {
     pub removed: Vec<&'t str>,
     /// Operators that the loader computes from the extents of their input.
     pub folded: Vec<&'t str>,
+    /// Operators before which the loader, on some processors, makes a wrong node of a `DequantizeLinear` of int8.
+    pub pushed: Vec<&'t str>,
     /// Whether calls of model-local functions must name all outputs.
     pub needs_all_outputs: bool,
     sets: Vec<Vec<&'t str>>,
@@ -104,6 +110,8 @@ pub struct Signature<'t> {
     pub fuses: Vec<(&'t str, Vec<(&'t str, TypeSet)>)>,
     /// Whether the loader crashes on some nodes with constant inputs only.
     pub crashes_on_constants: bool,
+    /// Whether the loader crashes on some nodes with parameters for each axis before a `Transpose`.
+    pub crashes_when_transposed: bool,
     /// The inputs that the loader reads before it has the files of the model.
     pub reads: Option<Reads<'t>>,
 }
@@ -112,8 +120,19 @@ pub struct Signature<'t> {
 #[derive(Debug)]
 pub struct Reads<'t> {
     pub inputs: Vec<&'t str>,
-    /// Whether it reads them only if the rank of the first input is known.
-    pub needs_rank: bool,
+    /// What it has to know about the shapes of other inputs before it reads them.
+    pub needs: Needs,
+}
+
+/// What is known about a shape.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum Needs {
+    #[default]
+    Nothing,
+    /// Its rank; of the first input, where the loader needs it.
+    Rank,
+    /// Its extents; of all inputs that are not read, where the loader needs them. If the node has an axis, the extent of that axis.
+    Extents,
 }
 
 /// Conditions and types under which a fact holds.
@@ -126,7 +145,7 @@ pub struct Rule<'t> {
 /// A condition on a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Condition<'t> {
-    /// An attribute, or one of `inputs`, `outputs`, `absent`, `missing`, `constant`, `always` and `rank.X`.
+    /// An attribute, or one of `inputs`, `outputs`, `absent`, `missing`, `present`, `constant`, `always` and `rank.X`.
     pub name: &'t str,
     pub comparison: Comparison,
     pub value: &'t str,

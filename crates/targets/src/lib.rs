@@ -25,6 +25,8 @@ mod body;
 mod calls;
 mod fold;
 mod node;
+mod packed;
+mod quantized;
 mod quirks;
 mod rules;
 mod side;

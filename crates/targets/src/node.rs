@@ -17,6 +17,7 @@ use typeloom_solver::ty::Constructor;
 
 use crate::facts::{Certainty, Facts, Formal, FunctionBody, Signature, TypeSet};
 use crate::rules;
+use crate::side::SideArguments;
 
 /// A node with the facts about a target.
 pub(crate) struct NodeCx<'c, 'a> {
@@ -26,6 +27,8 @@ pub(crate) struct NodeCx<'c, 'a> {
     pub(crate) step: StepId,
     /// The versions that the model imports.
     pub(crate) versions: &'c BTreeMap<&'a str, i64>,
+    /// The inputs of functions that may be tensors in other files.
+    pub(crate) side: &'c SideArguments<'a>,
 }
 
 /// The type at a port of the node: absent, unsolved, or in the notation of the facts.

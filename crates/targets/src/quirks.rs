@@ -7,6 +7,7 @@ use typeloom_solver::solution::Type;
 use crate::facts::Signature;
 use crate::fold::{is_foldable, stored_ints};
 use crate::node::{NodeCx, PortType, Ports};
+use crate::quantized;
 use crate::rules::{attribute, inputs, ints};
 
 /// The version from which the last axis is the default of `Softmax`.
@@ -24,9 +25,6 @@ const RESHAPING: &[&str] =
 
 /// The version from which `Split` has the attribute `num_outputs`.
 const NUM_OUTPUTS: i64 = 18;
-
-/// The number of the element type `int8`.
-const INT8: i64 = 3;
 
 /// The number of the element type `float8e8m0`.
 const FLOAT8E8M0: i64 = 24;
@@ -251,16 +249,8 @@ pub(crate) fn reason(
             let is_wrong = |name: &&str| is_odd(name) || (!name.contains("output") && length(name) != count);
             given.any(is_wrong).then_some("its directions do not fit its inputs")
         }
-        "MatMulNBits" => {
-            let bias = body.inputs(cx.step).get(5).copied().flatten()?;
-            let ty = cx.checked.type_within(cx.body, bias);
-            ty.tensor()
-                .is_none_or(|tensor| tensor.shape.is_none())
-                .then_some("the shape of its `bias` is unknown")
-        }
-        "QuantizeLinear" if is_changed_to_unsigned(cx) => {
-            Some("the loader may change it and its reader to uint8, and rejects that with `output_dtype`")
-        }
+        "DequantizeLinear" => quantized::dequantize(cx, signature, ports),
+        "QuantizeLinear" => quantized::quantize(cx, ports),
         "StringNormalizer" => {
             let is_plain = attribute(cx, "locale").and_then(|it| it.s) == Some(b"C".as_slice());
             let is_constant = inputs(cx).into_iter().any(|input| is_foldable(&body, input));
@@ -282,16 +272,6 @@ pub(crate) fn reason(
         }
         _ => None,
     }
-}
-
-/// Whether the loader may exchange the int8 between the node and a reader by uint8, which depends on the
-/// processor.
-fn is_changed_to_unsigned(cx: &NodeCx<'_, '_>) -> bool {
-    let body = &cx.body.body;
-    let asks_for_int8 = attribute(cx, "output_dtype").and_then(|it| it.i) == Some(INT8);
-    let results = body.outputs(body.last_step(cx.step)).iter().flatten();
-    let mut readers = results.flat_map(|result| body.consumers().of(*result));
-    asks_for_int8 && readers.any(|reader| body.op_name(*reader) == "DequantizeLinear")
 }
 
 /// Whether only `Shape`, `Size` and shapes of `Reshape` depend on the node. The loader computes them from

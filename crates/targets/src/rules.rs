@@ -12,8 +12,8 @@
 //!
 //! The first issue that is found is the one of the node. Facts come first, `rejects` before `doubts`, except
 //! that a `BatchNormalization` without one of its outputs is undecided. Then follow properties that no table
-//! of facts can express: those in [`quirks`], [`side`] and [`tables`], and the flags of [`FLAGS`], for which
-//! kernels read numbers other than 0 and 1 differently.
+//! of facts can express: those in [`quirks`], [`packed`], [`side`] and [`tables`], and the flags of [`FLAGS`],
+//! for which kernels read numbers other than 0 and 1 differently.
 //!
 //! [`hold`] evaluates the conditions of a fact ([`Condition`]): on attributes, on the number of ports, on the
 //! rank and the constancy of inputs. The types of a fact are compared with the solved ones ([`Ports::fits`]).
@@ -35,7 +35,7 @@ use typeloom_solver::program::{Origin, ValueId};
 use crate::facts::{Comparison, Condition, Rule, Signature};
 use crate::fold::is_foldable;
 use crate::node::{Match, NodeCx, PortType, Ports, undecided};
-use crate::{quirks, side, tables};
+use crate::{packed, quirks, side, tables};
 
 /// Attributes that are 0 or 1. Kernels and the loader's own inference read other values differently.
 const FLAGS: &[&str] = &[
@@ -68,7 +68,7 @@ const FLAGS: &[&str] = &[
 ];
 
 /// Operators that pass a value on for some attributes and inputs.
-const REMOVABLE: &[&str] =
+pub(crate) const REMOVABLE: &[&str] =
     &["Cast", "Dropout", "Expand", "Pad", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"];
 
 /// Operators that pass a value on if the other input is a constant zero or one.
@@ -130,6 +130,9 @@ pub(crate) fn issue(
         }
     }
     if let Some(issue) = side::issue(cx, signature) {
+        return Some(issue);
+    }
+    if let Some(issue) = packed::issue(cx, ports) {
         return Some(issue);
     }
     if quirks::has_zero_divisor(cx, ports) {
@@ -204,6 +207,7 @@ fn shown(condition: &Condition<'_>) -> String {
         "always" => String::new(),
         "absent" => format!("no `{}`", condition.value),
         "missing" => format!("no input `{}`", condition.value),
+        "present" => format!("an input `{}` of this type", condition.value),
         "constant" => format!("a constant `{}`", condition.value),
         "inputs" | "outputs" => {
             format!("{} {} {}", condition.name, condition.comparison.sign(), condition.value)
@@ -239,6 +243,7 @@ pub(crate) fn hold(
         "always" => true,
         "absent" => attribute(cx, condition.value).is_none(),
         "missing" => port(cx, signature, condition.value).is_none(),
+        "present" => port(cx, signature, condition.value).is_some(),
         "constant" => {
             let input = port(cx, signature, condition.value);
             input.is_some_and(|input| is_foldable(&cx.body.body, input))
@@ -273,12 +278,12 @@ fn has_rank(
 }
 
 fn fits(value: f64, comparison: Comparison, expected: &str) -> bool {
-    let Ok(expected) = expected.parse::<f64>() else { return false };
+    let mut listed = expected.split(',').filter_map(|one| one.parse::<f64>().ok());
     match comparison {
-        Comparison::NotIn => value != expected,
-        Comparison::Equal => value == expected,
-        Comparison::AtMost => value <= expected,
-        Comparison::AtLeast => value >= expected,
+        Comparison::NotIn => !listed.any(|one| value == one),
+        Comparison::Equal => listed.any(|one| value == one),
+        Comparison::AtMost => listed.any(|one| value <= one),
+        Comparison::AtLeast => listed.any(|one| value >= one),
     }
 }
 

@@ -85,6 +85,7 @@ macro_rules! targets {
 }
 
 targets! {
+    "onnxruntime-1.32",
     "onnxruntime-1.31",
     "onnxruntime-1.24",
     "onnxruntime-openvino-cpu" measured,
@@ -97,7 +98,7 @@ targets! {
 
 /// Names for several targets.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("onnxruntime", &["onnxruntime-1.31", "onnxruntime-1.24"]),
+    ("onnxruntime", &["onnxruntime-1.32", "onnxruntime-1.31", "onnxruntime-1.24"]),
     (
         "onnxruntime-openvino",
         &["onnxruntime-openvino-cpu", "onnxruntime-openvino-gpu", "onnxruntime-openvino-npu"],
@@ -245,7 +246,7 @@ mod tests {
         }
         assert!(Target::find("onnxruntime").is_none());
         let names: Vec<&str> = Target::named("onnxruntime").iter().map(|target| target.name()).collect();
-        assert_eq!(names, ["onnxruntime-1.31", "onnxruntime-1.24"]);
+        assert_eq!(names, ["onnxruntime-1.32", "onnxruntime-1.31", "onnxruntime-1.24"]);
         assert!(Target::named("no-such-target").is_empty());
     }
 

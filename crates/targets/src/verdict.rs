@@ -12,7 +12,7 @@ use typeloom_solver::model::Checked;
 use crate::facts::Facts;
 use crate::measured::placement::{Placement, placement, source};
 use crate::target::{Known, Target};
-use crate::{body, calls, node};
+use crate::{body, calls, node, side};
 
 /// Whether a target loads a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,9 +160,10 @@ pub(crate) fn verdict<'a>(target: &'static Target, checked: &mut Checked<'a>) ->
     let versions = file(facts, checked, &mut issues);
     calls::functions(checked, &mut issues);
     let bodies = checked.bodies();
+    let side = side::arguments(checked);
     let is_sparse = bodies.iter().any(|body| body::has_sparse_initializer(&body.body));
     for body in bodies {
-        body::issues(facts, checked, &body, &versions, &mut issues);
+        body::issues(facts, checked, &body, &versions, &side, &mut issues);
     }
     if is_sparse {
         issues.retain(|(_, issue)| !node::is_of_kernel(issue.code()));

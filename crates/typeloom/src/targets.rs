@@ -59,8 +59,8 @@ use crate::check::Checked;
 /// use typeloom::targets::Target;
 ///
 /// let newest = Target::all().next().expect("there are targets");
-/// assert_eq!(newest.name(), "onnxruntime-1.31");
-/// assert_eq!((newest.package(), newest.provider()), ("onnxruntime 1.31.1", "CPUExecutionProvider"));
+/// assert_eq!(newest.name(), "onnxruntime-1.32");
+/// assert_eq!((newest.package(), newest.provider()), ("onnxruntime 1.32.0", "CPUExecutionProvider"));
 /// assert!(Target::named("onnxruntime").is_none());
 /// assert_eq!(Target::group("onnxruntime").len(), 2);
 /// ```

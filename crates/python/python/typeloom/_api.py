@@ -222,7 +222,7 @@ def targets(name: str | None = None) -> list[str] | dict[str, Any]:
 
     >>> import typeloom as tl
     >>> tl.targets()[:2]
-    ['onnxruntime-1.31', 'onnxruntime-1.24']
+    ['onnxruntime-1.32', 'onnxruntime-1.31']
     >>> tl.targets("qnn-npu")["device"]
     'Qualcomm NPU'
     >>> tl.targets("qnn")

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Reads, Rule, Signature, TypeSet,
+    Certainty, Comparison, Condition, Facts, Formal, FunctionBody, Kernel, Needs, Reads, Rule, Signature,
+    TypeSet,
 };
 use typeloom_onnx::domain::canonical;
 
@@ -74,6 +75,7 @@ fn header<'t>(facts: &mut Facts<'t>, keyword: &str, line: &'t str, mut words: Wo
         "unknown" => facts.unknown = words.collect(),
         "removed" => facts.removed = words.collect(),
         "folded" => facts.folded = words.collect(),
+        "pushed" => facts.pushed = words.collect(),
         "calls" => facts.needs_all_outputs = words.next() == Some("all-outputs"),
         "set" => {
             if number(&mut words)? != facts.sets.len() as i64 {
@@ -134,14 +136,22 @@ fn detail<'t>(
             let operator = words.next().ok_or("an operator is fused")?;
             signature.fuses.push((operator, sets(facts, words)?));
         }
-        "crashes" => signature.crashes_on_constants = true,
+        "crashes" => match words.next() {
+            Some("constants") => signature.crashes_on_constants = true,
+            Some("transposed") => signature.crashes_when_transposed = true,
+            Some(_) | None => return Err("the loader crashes on `constants` or `transposed`"),
+        },
         "reads" => {
             let mut inputs: Vec<&str> = words.collect();
-            let needs_rank = inputs.first() == Some(&"ranked");
-            if needs_rank {
+            let needs = match inputs.first() {
+                Some(&"ranked") => Needs::Rank,
+                Some(&"sized") => Needs::Extents,
+                Some(_) | None => Needs::Nothing,
+            };
+            if needs != Needs::Nothing {
                 inputs.remove(0);
             }
-            signature.reads = Some(Reads { inputs, needs_rank });
+            signature.reads = Some(Reads { inputs, needs });
         }
         _ => return Err("unknown detail"),
     }

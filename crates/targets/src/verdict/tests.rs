@@ -16,7 +16,8 @@ fn verdict(target: &str, text: &str) -> (Outcome, Vec<Code>) {
     (outcome, target.diagnose(&mut checked).iter().map(|diagnostic| diagnostic.code).collect())
 }
 
-fn newest(text: &str) -> (Outcome, Vec<Code>) {
+/// The verdict of one of the newer versions.
+fn judged(text: &str) -> (Outcome, Vec<Code>) {
     verdict("onnxruntime-1.31", text)
 }
 
@@ -36,38 +37,38 @@ fn versions_of_the_file_are_compared_with_those_of_the_target() {
     let model = |ir: i64, opset: i64| {
         format!(r#"<ir_version: {ir}, opset_import: ["": {opset}]> g (float[2] x) => (y) {{ y = Relu(x) }}"#)
     };
-    assert_eq!(newest(&model(13, 26)), RUNS);
-    assert_eq!(newest(&model(14, 26)), rejected(Code::TargetIrVersion));
-    assert_eq!(newest(&model(13, 27)), rejected(Code::TargetOpset));
+    assert_eq!(judged(&model(13, 26)), RUNS);
+    assert_eq!(judged(&model(14, 26)), rejected(Code::TargetIrVersion));
+    assert_eq!(judged(&model(13, 27)), rejected(Code::TargetOpset));
     assert_eq!(verdict("onnxruntime-1.24", &model(13, 26)), rejected(Code::TargetOpset));
 }
 
 #[test]
 fn a_node_needs_a_kernel_for_its_solved_types() {
-    let least = |ty: &str| newest(&graph(13, &format!("g ({ty}[2] x) => (y) {{ y = Min(x, x) }}")));
+    let least = |ty: &str| judged(&graph(13, &format!("g ({ty}[2] x) => (y) {{ y = Min(x, x) }}")));
     assert_eq!(least("float"), RUNS);
     assert_eq!(least("float16"), RUNS);
     assert_eq!(least("int16"), rejected(Code::TargetKernel));
     let inferred = graph(13, "g (float[2] x) => (y) { h = Cast<to = 5>(x) y = Min(h, h) }");
-    assert_eq!(newest(&inferred), rejected(Code::TargetKernel));
+    assert_eq!(judged(&inferred), rejected(Code::TargetKernel));
 }
 
 #[test]
 fn nodes_are_cast_from_half_precision_only_if_float_has_a_kernel() {
-    assert_eq!(newest(&graph(13, "g (float16[2] x) => (y) { y = Acos(x) }")), RUNS);
+    assert_eq!(judged(&graph(13, "g (float16[2] x) => (y) { y = Acos(x) }")), RUNS);
     let mixed = graph(15, "g (float16[2] x, int16[2] z) => (y) { y = Pow(x, z) }");
-    assert_eq!(newest(&mixed), rejected(Code::TargetKernel));
+    assert_eq!(judged(&mixed), rejected(Code::TargetKernel));
     let made = graph(13, "g () => (y) { y = RandomNormal<shape = [2], dtype = 10>() }");
-    assert_eq!(newest(&made), rejected(Code::TargetKernel));
+    assert_eq!(judged(&made), rejected(Code::TargetKernel));
 }
 
 #[test]
 fn bodies_of_operators_run_in_the_versions_of_the_table() {
-    let drawn = |opset| newest(&graph(opset, "g (float[2] x) => (y) { y = Bernoulli(x) }"));
+    let drawn = |opset| judged(&graph(opset, "g (float[2] x) => (y) { y = Bernoulli(x) }"));
     assert_eq!(drawn(21), RUNS);
     assert_eq!(drawn(22), rejected(Code::TargetKernel));
     let gelu = |mode: &str| {
-        newest(&graph(20, &format!(r#"g (double[2] x) => (y) {{ y = Gelu<approximate = "{mode}">(x) }}"#)))
+        judged(&graph(20, &format!(r#"g (double[2] x) => (y) {{ y = Gelu<approximate = "{mode}">(x) }}"#)))
     };
     assert_eq!(gelu("tanh"), RUNS);
     assert_eq!(gelu("none"), rejected(Code::TargetKernel));
@@ -76,20 +77,20 @@ fn bodies_of_operators_run_in_the_versions_of_the_table() {
 #[test]
 fn the_loader_has_no_operators_of_other_domains() {
     let unknown = graph(13, "g (float[2] x) => (y) { y = com.microsoft.Fused(x) }");
-    assert_eq!(newest(&unknown), rejected(Code::TargetOperator));
+    assert_eq!(judged(&unknown), rejected(Code::TargetOperator));
     let preview = r#"<ir_version: 8, opset_import: ["": 13, "ai.onnx.preview.training": 1]>
         g (float R, int64 T, float[1] X, float[1] G, float[1] V) => (a, b) {
             a, b = ai.onnx.preview.training.Momentum<alpha = 0.9, beta = 0.1, mode = "standard", norm_coefficient = 0.1>(R, T, X, G, V)
         }"#;
-    assert_eq!(newest(preview), rejected(Code::TargetOperator));
+    assert_eq!(judged(preview), rejected(Code::TargetOperator));
 }
 
 #[test]
 fn element_types_and_missing_types_are_found_at_values() {
     let complex = graph(13, "g (float[2] x, complex64[2] z) => (y) { y = Relu(x) }");
-    assert_eq!(newest(&complex), rejected(Code::TargetElementType));
+    assert_eq!(judged(&complex), rejected(Code::TargetElementType));
     let untyped = graph(13, "g (float[2] x, z) => (y) { y = Add(x, z) }");
-    assert_eq!(newest(&untyped), rejected(Code::TargetElementType));
+    assert_eq!(judged(&untyped), rejected(Code::TargetElementType));
 }
 
 #[test]
@@ -98,10 +99,10 @@ fn attributes_are_compared_with_the_signature_and_the_rules_of_kernels() {
         24,
         "g (float[1, 2, 3, 4] x) => (y) { y = Attention<left_window_size = 1, is_causal = 1>(x, x, x) }",
     );
-    assert_eq!(newest(&newer), rejected(Code::TargetAttribute));
+    assert_eq!(judged(&newer), rejected(Code::TargetAttribute));
     let pooled = |pad: i64| {
         let node = format!("MaxPool<kernel_shape = [2, 2], pads = [1, 1, {pad}, 1]>(x)");
-        newest(&graph(13, &format!("g (float[1, 1, 5, 5] x) => (y) {{ y = {node} }}")))
+        judged(&graph(13, &format!("g (float[1, 1, 5, 5] x) => (y) {{ y = {node} }}")))
     };
     assert_eq!(pooled(1), RUNS);
     assert_eq!(pooled(2), rejected(Code::TargetAttribute));
@@ -132,7 +133,7 @@ fn a_rejection_is_listed_after_any_number_of_undecided_nodes() {
         .map(|at| format!(r#"u{at} = StringNormalizer<case_change_action = "LOWER">(x) "#))
         .collect();
     let text = format!("g (string[2] x, int16[2] z) => (y) {{ {undecided} y = Min(z, z) }}");
-    let (outcome, codes) = newest(&graph(13, &text));
+    let (outcome, codes) = judged(&graph(13, &text));
     assert_eq!((outcome, codes.len()), (Outcome::Rejected, MAX_LISTED));
     assert_eq!(codes.last(), Some(&Code::TargetKernel));
 }
@@ -141,7 +142,7 @@ fn a_rejection_is_listed_after_any_number_of_undecided_nodes() {
 fn a_result_that_depends_on_the_machine_is_undecided() {
     let normalized = |locale: &str| {
         let node = format!(r#"StringNormalizer<{locale} case_change_action = "LOWER">(x)"#);
-        newest(&graph(13, &format!("g (string[2] x) => (y) {{ y = {node} }}")))
+        judged(&graph(13, &format!("g (string[2] x) => (y) {{ y = {node} }}")))
     };
     assert_eq!(normalized(""), (Outcome::Undecided, vec![Code::TargetUndecided]));
     assert_eq!(normalized(r#"locale = "C","#), RUNS);
@@ -158,7 +159,7 @@ fn a_branch_that_is_never_taken_needs_no_kernel() {
                 >
             }}"
         );
-        newest(&graph(13, &text))
+        judged(&graph(13, &text))
     };
     assert_eq!(branches("stored"), RUNS);
     assert_eq!(branches("input"), rejected(Code::TargetKernel));
@@ -167,7 +168,7 @@ fn a_branch_that_is_never_taken_needs_no_kernel() {
 #[test]
 fn nodes_of_functions_have_the_versions_that_the_model_imports() {
     let called = |model: i64, function: i64| {
-        newest(&format!(
+        judged(&format!(
             r#"<ir_version: 8, opset_import: ["": {model}, "l": 1]> g (float[2] x) => (y) {{ y = l.f(x) }}
             <domain: "l", opset_import: ["": {function}]> f (a) => (b) {{ b = Add(a, a) }}"#
         ))
@@ -176,19 +177,19 @@ fn nodes_of_functions_have_the_versions_that_the_model_imports() {
     assert_eq!(called(6, 13), rejected(Code::TargetKernel));
     let short = r#"<ir_version: 8, opset_import: ["": 13, "l": 1]> g (float[2] x) => (y) { y = l.f(x) }
         <domain: "l", opset_import: ["": 13]> f (a) => (b, c) { b = Relu(a) c = Neg(a) }"#;
-    assert_eq!(newest(short), rejected(Code::TargetOperator));
+    assert_eq!(judged(short), rejected(Code::TargetOperator));
 }
 
 const UNDECIDED: Outcome = Outcome::Undecided;
 
 fn outcome(text: &str) -> Outcome {
-    newest(text).0
+    judged(text).0
 }
 
 #[test]
 fn the_model_and_each_function_import_the_domains_of_their_nodes() {
     let model = |imports: &str, function: &str| {
-        newest(&format!(
+        judged(&format!(
             r#"<ir_version: 8, opset_import: ["": 13{imports}]> g (float[2] x) => (y) {{ y = l.f(x) }}
             <domain: "l", opset_import: ["": 13]> f (a) => (b) {{ b = {function}(a) }}"#
         ))
@@ -201,7 +202,7 @@ fn the_model_and_each_function_import_the_domains_of_their_nodes() {
 #[test]
 fn a_function_calls_no_overload() {
     let model = |overload: &str| {
-        newest(&format!(
+        judged(&format!(
             r#"<ir_version: 10, opset_import: ["": 22, "l": 1]> g (float[2] x) => (y) {{ y = l.h(x) }}
             <domain: "l", opset_import: ["": 22, "l": 1]> h (a) => (b) {{ b = l.f{overload}(a) }}
             <domain: "l", overload: "o", opset_import: ["": 22]> f (a) => (b) {{ b = Relu(a) }}
@@ -217,7 +218,7 @@ fn a_nested_graph_has_no_long_name_of_the_main_domain() {
     let model = |domain: &str| {
         let branch = format!("then_branch = t () => (a) {{ a = {domain}Relu(x) }}");
         let other = "else_branch = e () => (b) { b = Neg(x) }";
-        newest(&graph(13, &format!("g (float[2] x, bool c) => (y) {{ y = If(c) <{branch}, {other}> }}")))
+        judged(&graph(13, &format!("g (float[2] x, bool c) => (y) {{ y = If(c) <{branch}, {other}> }}")))
     };
     assert_eq!(model(""), RUNS);
     assert_eq!(model("ai.onnx."), rejected(Code::TargetOperator));
@@ -251,7 +252,7 @@ fn an_identity_that_the_loader_removes_needs_no_kernel() {
 #[test]
 fn old_files_have_no_initializers_that_nothing_reads() {
     let model = |ir: i64, node: &str| {
-        newest(&format!(
+        judged(&format!(
             r#"<ir_version: {ir}, opset_import: ["": 9]> g (float[2] x) => (y) <float[2] w = {{1, 2}}> {{ y = {node} }}"#
         ))
     };
@@ -295,12 +296,12 @@ fn sparse_initializers_make_kernels_undecided() {
 #[test]
 fn attributes_are_given_once_and_required_ones_at_all() {
     let transposed = |attributes: &str| {
-        newest(&graph(13, &format!("g (float[2, 2] x) => (y) {{ y = Transpose{attributes}(x) }}")))
+        judged(&graph(13, &format!("g (float[2, 2] x) => (y) {{ y = Transpose{attributes}(x) }}")))
     };
     assert_eq!(transposed("<perm = [1, 0]>"), RUNS);
     assert_eq!(transposed("<perm = [1, 0], perm = [1, 0]>"), rejected(Code::TargetOperator));
     let unknown =
-        |op: &str| newest(&graph(22, &format!("g (float[2] x) => (y) {{ y = {op}<other = 1>(x, x) }}")));
+        |op: &str| judged(&graph(22, &format!("g (float[2] x) => (y) {{ y = {op}<other = 1>(x, x) }}")));
     assert_eq!(unknown("LayerNormalization"), RUNS);
     assert_eq!(unknown("Pow"), rejected(Code::TargetAttribute));
 }
@@ -309,7 +310,7 @@ fn attributes_are_given_once_and_required_ones_at_all() {
 fn required_ports_are_not_left_out() {
     let pooled = |outputs: &str| {
         let node = format!("{outputs} = MaxPool<kernel_shape = [1]>(x)");
-        newest(&graph(13, &format!("g (float[1, 1, 6] x) => (y) {{ {node} }}")))
+        judged(&graph(13, &format!("g (float[1, 1, 6] x) => (y) {{ {node} }}")))
     };
     assert_eq!(pooled("y"), RUNS);
     assert_eq!(pooled(r#""", y"#), rejected(Code::TargetOperator));
@@ -347,7 +348,7 @@ fn doubts_about_attributes_and_ranks_are_undecided() {
 #[test]
 fn common_nodes_are_decided() {
     let model = |node: &str| {
-        newest(&graph(18, &format!("g (float[1, 3, 9, 9] x, float[4, 3, 3, 3] w) => (y) {{ y = {node} }}")))
+        judged(&graph(18, &format!("g (float[1, 3, 9, 9] x, float[4, 3, 3, 3] w) => (y) {{ y = {node} }}")))
     };
     for node in [
         "Conv<kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]>(x, w)",
@@ -375,7 +376,7 @@ fn computed_sizes_of_a_resize_have_a_known_number() {
 #[test]
 fn a_wrong_body_prevents_a_cast() {
     let model = |ty: &str| {
-        newest(&graph(13, &format!("g ({ty}[1, 2, 3, 3] x) => (y) {{ y = MeanVarianceNormalization(x) }}")))
+        judged(&graph(13, &format!("g ({ty}[1, 2, 3, 3] x) => (y) {{ y = MeanVarianceNormalization(x) }}")))
     };
     assert_eq!(model("float"), RUNS);
     assert_eq!(model("float16"), rejected(Code::TargetKernel));
@@ -555,4 +556,194 @@ fn the_default_axis_of_old_versions_is_an_axis_of_the_input() {
     assert_eq!(model(11, "[2, 2]"), Outcome::Runs);
     assert_eq!(model(11, "[2]"), UNDECIDED);
     assert_eq!(model(13, "[2]"), Outcome::Runs);
+}
+
+#[test]
+fn blocks_of_quantized_weights_have_a_listed_size() {
+    let model = |target: &str, block: i64, bits: i64| {
+        let node = format!(
+            "com.microsoft.MatMulNBits<K = 1024, N = 8, block_size = {block}, bits = {bits}>(a, b, s)"
+        );
+        verdict(
+            target,
+            &graph(21, &format!("g (float[2, 1024] a, uint8[] b, float[] s) => (y) {{ y = {node} }}")),
+        )
+    };
+    assert_eq!(model("onnxruntime-1.32", 512, 4), RUNS);
+    assert_eq!(model("onnxruntime-1.31", 512, 4), rejected(Code::TargetAttribute));
+    assert_eq!(model("onnxruntime-1.32", 48, 4), rejected(Code::TargetAttribute));
+    assert_eq!(model("onnxruntime-1.24", 48, 4), RUNS);
+    assert_eq!(model("onnxruntime-1.32", 32, 3), rejected(Code::TargetAttribute));
+    assert_eq!(model("onnxruntime-1.32", 512, 2), rejected(Code::TargetAttribute));
+    assert_eq!(model("onnxruntime-1.32", 256, 2), RUNS);
+}
+
+#[test]
+fn zero_points_of_eight_bits_are_integers_in_the_newest_version() {
+    let model = |target: &str, inputs: &str| {
+        let node =
+            format!("com.microsoft.MatMulNBits<K = 64, N = 8, block_size = 32, bits = 8>(a, b, s{inputs})");
+        let ports = "float[2, 64] a, uint8[] b, float[] s, uint8[] z, float[] f, float[8] c";
+        verdict(target, &graph(21, &format!("g ({ports}) => (y) {{ y = {node} }}")))
+    };
+    assert_eq!(model("onnxruntime-1.32", ", z"), RUNS);
+    assert_eq!(model("onnxruntime-1.32", ", f"), rejected(Code::TargetAttribute));
+    assert_eq!(model("onnxruntime-1.32", r#", "", "", c"#), RUNS);
+    assert_eq!(model("onnxruntime-1.31", ", f"), RUNS);
+}
+
+#[test]
+fn weights_that_the_loader_packs_have_the_shape_of_the_attributes() {
+    let model = |packed: i64, element: &str| {
+        let node = format!(
+            "com.microsoft.MatMulNBits<K = 16, N = 1, block_size = 16, bits = 2, weight_prepacked = {packed}>(a, b, s)"
+        );
+        judged(&graph(
+            21,
+            &format!(
+                "g ({element}[2, 16] a, {element}[1] s) => (y) <uint8[4] b = {{0, 0, 0, 0}}> {{ y = {node} }}"
+            ),
+        ))
+    };
+    assert_eq!(model(1, "float"), rejected(Code::TargetOperator));
+    assert_eq!(model(1, "float16").0, UNDECIDED);
+    let bias = |shape: &str| {
+        let node = r#"com.microsoft.MatMulNBits<K = 16, N = 1, block_size = 16>(a, b, s, "", "", c)"#;
+        judged(&graph(
+            21,
+            &format!(
+                "g (float[2, 16] a, uint8[1, 1, 8] b, float[1] s, float{shape} c) => (y) {{ y = {node} }}"
+            ),
+        ))
+    };
+    assert_eq!(bias("[1]"), RUNS);
+    assert_eq!(bias("[]"), rejected(Code::TargetOperator));
+}
+
+/// A model of opset 21 with quantized values, a zero point `z` of int8 and a scale `s`.
+fn quantized(target: &str, text: &str) -> Outcome {
+    let model = format!(
+        "g (float[4, 8] x) => (y) <float s = {{1}}, int8 z = {{0}}, int8 other = {{1}}> {{ {text} }}"
+    );
+    verdict(target, &graph(21, &model)).0
+}
+
+#[test]
+fn an_int8_pair_that_the_loader_makes_unsigned_is_undecided() {
+    let model =
+        |text: &str| quantized("onnxruntime-1.31", &format!("q = QuantizeLinear<output_dtype = 3>({text}"));
+    assert_eq!(model("x, s, z) y = DequantizeLinear(q, s, z)"), UNDECIDED);
+    assert_eq!(model("x, s, z) c = Identity(q) y = DequantizeLinear(c, s)"), UNDECIDED);
+    assert_eq!(model("x, s) y = DequantizeLinear(q, s)"), Outcome::Runs);
+    assert_eq!(model("x, s, z) y = DequantizeLinear(q, s, other)"), Outcome::Runs);
+    assert_eq!(
+        model("x, s, z) d = DequantizeLinear(q, s, z) c = Cast<to = 1>(q) y = Add(c, d)"),
+        Outcome::Runs
+    );
+    let moved = "t = Transpose(x) y = QuantizeLinear<output_dtype = 3>(t, s, z)";
+    assert_eq!(quantized("onnxruntime-1.24", moved), UNDECIDED);
+}
+
+#[test]
+fn an_int8_node_that_the_loader_moves_is_undecided() {
+    let model = |target: &str, text: &str| {
+        quantized(target, &format!("q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) {text}"))
+    };
+    assert_eq!(model("onnxruntime-1.31", "t = Transpose(d) y = Sqrt(t)"), UNDECIDED);
+    assert_eq!(model("onnxruntime-1.24", "t = Transpose(d) y = Sqrt(t)"), Outcome::Runs);
+    assert_eq!(model("onnxruntime-1.31", "t = Flatten(d) y = Sqrt(t)"), Outcome::Runs);
+    assert_eq!(model("onnxruntime-1.31", "t = Transpose(d) y = QuantizeLinear(t, s, z)"), Outcome::Runs);
+    let weights = "w = Constant<value = int8[8, 1] {1, 1, 1, 1, 1, 1, 1, 1}>() d = DequantizeLinear(w, s, z)
+        t = Transpose(d) y = Add(t, x)";
+    assert_eq!(quantized("onnxruntime-1.31", weights), Outcome::Runs);
+}
+
+#[test]
+fn a_node_on_which_the_loader_crashes_is_undecided() {
+    let model = |target: &str, perm: &str| {
+        let nodes = format!("d = DequantizeLinear<axis = 0>(q, s) y = Transpose{perm}(d)");
+        verdict(target, &graph(21, &format!("g (int8[2, 3] q, float[2] s) => (y) {{ {nodes} }}"))).0
+    };
+    assert_eq!(model("onnxruntime-1.24", ""), UNDECIDED);
+    assert_eq!(model("onnxruntime-1.24", "<perm = [1, 0]>"), Outcome::Runs);
+    assert_eq!(model("onnxruntime-1.31", ""), Outcome::Runs);
+}
+
+#[test]
+fn a_quantized_node_that_the_loader_fuses_is_undecided() {
+    let model = |node: &str| {
+        let pair = "q = QuantizeLinear<output_dtype = 3>(x, s) d = DequantizeLinear(q, s)";
+        quantized(
+            "onnxruntime-1.31",
+            &format!("{pair} h = {node} y = QuantizeLinear<output_dtype = 3>(h, s)"),
+        )
+    };
+    assert_eq!(model("Sigmoid(d)"), UNDECIDED);
+    assert_eq!(model("Sigmoid(x)"), Outcome::Runs);
+    assert_eq!(model("Sqrt(d)"), Outcome::Runs);
+    let clipped = |element: &str| {
+        let text = format!(
+            "g (float[4, 8] x) => (y) <float s = {{1}}, {element} z = {{0}}> {{ h = Clip(x) y = QuantizeLinear(h, s, z) }}"
+        );
+        outcome(&graph(21, &text))
+    };
+    assert_eq!(clipped("uint4"), UNDECIDED);
+    assert_eq!(clipped("uint16"), Outcome::Runs);
+    let half = |after: &str| {
+        let text = format!("g (float[2] x) => (y) <float16 s = {{15360}}> {{ q = Cast<to = 3>(x) {after} }}");
+        outcome(&graph(23, &text))
+    };
+    assert_eq!(half("d = DequantizeLinear<output_dtype = 10>(q, s) y = Sqrt(d)"), UNDECIDED);
+    assert_eq!(half("d = DequantizeLinear(q, s) y = Sqrt(d)"), Outcome::Runs);
+}
+
+/// The verdict about a model after its initializer `s` was moved to another file.
+fn beside(text: &str) -> Outcome {
+    use typeloom_onnx::messages::{StringStringEntryProto, tensor_proto::DataLocation};
+    let text = if text.starts_with('<') { text.to_owned() } else { graph(21, text) };
+    let mut model = typeloom_onnx::text::parse_model(&text).unwrap();
+    let initializers = &mut model.graph.as_mut().unwrap().initializer;
+    let tensor = initializers.iter_mut().find(|tensor| tensor.name() == "s").unwrap();
+    tensor.int64_data.clear();
+    tensor.data_location = Some(DataLocation::External as i32);
+    tensor.external_data = vec![StringStringEntryProto {
+        key: "location".into(),
+        value: "s.data".into(),
+        ..StringStringEntryProto::default()
+    }];
+    let bytes = model.encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    Target::find("onnxruntime-1.31").unwrap().check(&mut checked).outcome()
+}
+
+#[test]
+fn shapes_in_other_files_are_not_read() {
+    let model =
+        |x: &str, nodes: &str| beside(&format!("g ({x} x) => (y) <int64[2] s = {{1, 8}}> {{ {nodes} }}"));
+    assert_eq!(model("float[4, 2]", "y = Reshape(x, s)"), Outcome::Rejected);
+    assert_eq!(model("float[n, 2]", "y = Reshape(x, s)"), Outcome::Rejected);
+    assert_eq!(model("float[]", "y = Expand(x, s)"), Outcome::Runs);
+    assert_eq!(model("float[4, 2]", "t = Identity(s) y = Reshape(x, t)"), Outcome::Rejected);
+    assert_eq!(model("float[4, 2]", "t = Transpose(s) y = Reshape(x, t)"), UNDECIDED);
+    assert_eq!(model("float[2, 9]", "y, z = Split<axis = 1>(x, s)"), Outcome::Rejected);
+    assert_eq!(model("float[n, 9]", "y, z = Split<axis = 1>(x, s)"), Outcome::Rejected);
+    assert_eq!(model("float[9, n]", "y, z = Split<axis = 1>(x, s)"), Outcome::Runs);
+    let branch =
+        "then_branch = t () => (a) { a = Reshape(x, s) }, else_branch = e () => (b) { b = Reshape(x, s) }";
+    assert_eq!(model("bool c, float[4, 2]", &format!("y = If(c) <{branch}>")), Outcome::Rejected);
+}
+
+#[test]
+fn a_function_can_be_called_with_a_shape_in_another_file() {
+    let model = |argument: &str| {
+        let text = format!(
+            r#"<ir_version: 8, opset_import: ["": 21, "l": 1]>
+            g (float[4, 2] x, int64[2] i) => (y) <int64[2] s = {{1, 8}}> {{ t = Neg(s) y = l.f(x, {argument}) }}
+            <domain: "l", opset_import: ["": 21]> f (a, b) => (c) {{ c = Reshape(a, b) }}"#
+        );
+        beside(&text)
+    };
+    assert_eq!(model("s"), UNDECIDED);
+    assert_eq!(model("i"), Outcome::Runs);
 }
