@@ -28,7 +28,7 @@ def read_table(text: str) -> dict:
         if line.startswith("op "):
             name, names, values = words[1], [], []
         elif line.startswith("  tree "):
-            found[name] = (names, values, words[1])
+            found[name] = (names, values, measured.read_tree(words[1])[0])
         elif line.startswith("  "):
             names.append(words[0])
             values.append(words[1:])

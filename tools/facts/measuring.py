@@ -15,7 +15,6 @@ from pathlib import Path
 
 import measured
 import node_probes
-import numpy
 from node_probes import Row, Signature
 
 # The time for one model, and more for each further one.
@@ -112,57 +111,11 @@ def main(parser: argparse.ArgumentParser, name: str, head: dict[str, str], make_
     parser.add_argument("--only", default="", help="measure these operators only, separated by commas, and print their tree")
     options = parser.parse_args()
     rows = measure(options, make_serve(options), is_unknown, depends)
-    text = table(rows, head)
+    text = measured.compile([row for own in measured.grouped(rows).values() for row in pruned(own)], head)
     if options.only:
         print(text, end="")
         return 0
     return int(measured.store(name, text, options.check))
-
-
-class Operator(measured.Operator):
-    """Trees whose tests have two branches. Tests with a branch for each value leave too few rows in a leaf to decide anything."""
-
-    def tree(self, rows: numpy.ndarray) -> str:
-        outcomes = self.outcomes[rows]
-        if (outcomes == outcomes[0]).all():
-            return self.leaf(rows)
-        number, left = best_test(self.matrix[rows], outcomes)
-        column = self.matrix[rows, number]
-        inside = numpy.isin(column, left)
-        parts = [",".join(map(str, numpy.unique(column[side]))) + self.tree(rows[side]) for side in (inside, ~inside)]
-        return f"{{{number}:{''.join(parts)}}}"
-
-
-def best_test(matrix: numpy.ndarray, outcomes: numpy.ndarray) -> tuple[int, numpy.ndarray]:
-    """The property, and the values of one of two branches, with the largest information gain. Values are ordered by the share of the most
-    frequent outcome; for two outcomes the best of all subsets is then a prefix (Breiman et al., Classification and Regression Trees, 1984).
-    """
-    kinds, outcomes = numpy.unique(outcomes, return_inverse=True)
-    most = numpy.bincount(outcomes).argmax()
-    best, found = -1.0, (-1, matrix[0])
-    for number, column in enumerate(matrix.T):
-        values, column = numpy.unique(column, return_inverse=True)
-        if len(values) == 1:
-            continue
-        counts = numpy.zeros((len(values), len(kinds)))
-        numpy.add.at(counts, (column, outcomes), 1)
-        order = numpy.argsort(counts[:, most] / counts.sum(1), kind="stable")
-        left = numpy.cumsum(counts[order], 0)[:-1]
-        right = counts.sum(0) - left
-        # The entropy before the test is the same for all.
-        gains = -(left.sum(1) * measured.entropy(left) + right.sum(1) * measured.entropy(right)) + len(outcomes) * len(kinds)
-        at = int(numpy.argmax(gains))
-        if gains[at] > best + 1e-9:
-            best, found = gains[at], (number, values[order[: at + 1]])
-    return found
-
-
-def table(rows: list[dict], head: dict[str, str]) -> str:
-    """The text of `measured.compile`, with two branches in each test, and no rule from few rejected rows."""
-    measured.ENOUGH = {**measured.ENOUGH, "-": measured.ENOUGH["+"]}
-    lines = ["typeloom-measured 1", *(f"{key} {value}".rstrip() for key, value in head.items())]
-    lines += [Operator(name, pruned(own)).text() for name, own in measured.grouped(rows).items()]
-    return "\n".join(lines) + "\n"
 
 
 def measure(options, serve, is_unknown, depends) -> list[dict]:

@@ -24,7 +24,7 @@ def operator(rows: list[dict]) -> measured.Operator:
 
 def decided(rows: list[dict], asked: dict) -> str:
     found = operator(rows)
-    tree = found.tree(numpy.arange(len(found.outcomes)))
+    tree, _ = measured.read_tree(found.tree(numpy.arange(len(found.outcomes))))
     values = [str(asked["version"]), *(asked["properties"][key] for key in found.names[1:])]
     return measured.lookup(tree, found.values, values)
 

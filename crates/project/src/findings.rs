@@ -1,7 +1,7 @@
 //! The result of a check: the problems to report, and what was left out.
 
 use typeloom::check::Diagnostic;
-use typeloom::targets::{Outcome, Place, Placement, Target};
+use typeloom::targets::{Assignment, Outcome, Placement, Target};
 use typeloom_report::list::{TargetOutcome, TargetPlacement, TargetVerdict};
 use typeloom_settings::exceptions::{Excepted, Exceptions};
 use typeloom_solver::model::Coverage;
@@ -34,7 +34,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// An error for each reason of a rejection, and a warning for each node that is undecided.
     pub reasons: Vec<Diagnostic>,
-    /// Where the nodes run, for a measured target.
+    /// The assignment of the nodes, for a measured target.
     pub placement: Option<Placement>,
 }
 
@@ -129,10 +129,10 @@ impl Findings {
 pub fn placement(placement: &Placement) -> TargetPlacement {
     let Placement { nodes: _, partitions, crossing, conditions, fixed } = placement;
     TargetPlacement {
-        device: placement.count(Place::Device),
-        cpu: placement.count(Place::Cpu),
-        rejected: placement.count(Place::Nowhere),
-        undecided: placement.count(Place::Unknown),
+        device: placement.count(Assignment::Device),
+        cpu: placement.count(Assignment::Cpu),
+        rejected: placement.count(Assignment::Nowhere),
+        undecided: placement.count(Assignment::Unknown),
         partitions: *partitions,
         crossing: crossing.clone(),
         conditions: conditions.clone(),

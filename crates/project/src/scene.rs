@@ -1,7 +1,7 @@
 //! The scene of a file, for pages and pictures: its graph with the findings as marks.
 
 use typeloom::check::Diagnostic;
-use typeloom::targets::{Outcome, Place, PlacedNode, Placement, Target};
+use typeloom::targets::{Assignment, Outcome, PlacedNode, Placement, Target};
 use typeloom_report::human::{self, Color};
 use typeloom_report::list::unreported;
 use typeloom_view::scene::{self, MarkId, Scene};
@@ -62,10 +62,10 @@ fn add_target(scene: &mut Scene, verdict: &Verdict, marks: Vec<MarkId>) {
         placement.clone().unwrap_or_default();
     let placed = nodes.into_iter().map(|PlacedNode { position, place, partition }| {
         let place = match place {
-            Place::Device => scene::Place::Device,
-            Place::Cpu => scene::Place::Cpu,
-            Place::Nowhere => scene::Place::Nowhere,
-            Place::Unknown => scene::Place::Unknown,
+            Assignment::Device => scene::Assignment::Device,
+            Assignment::Cpu => scene::Assignment::Cpu,
+            Assignment::Nowhere => scene::Assignment::Nowhere,
+            Assignment::Unknown => scene::Assignment::Unknown,
         };
         (position, place, partition.and_then(|number| u32::try_from(number).ok()))
     });

@@ -1,7 +1,7 @@
 //! Targets by name, and what is known about them, for lists and details.
 
 use serde_json::{Map, Value, json};
-use typeloom::targets::{Known, Place, Target};
+use typeloom::targets::{Assignment, Known, Target};
 use typeloom_onnx::domain::shown;
 use typeloom_solver::diagnostic::text::suggestion;
 use typeloom_types::suggest::nearest;
@@ -45,7 +45,7 @@ pub fn summary(target: Target) -> Map<String, Value> {
     object
 }
 
-/// What is known about a target, for programs.
+/// The known facts about a target, for programs.
 #[must_use]
 pub fn details(target: Target) -> Map<String, Value> {
     let mut object = summary(target);
@@ -67,10 +67,10 @@ pub fn details(target: Target) -> Map<String, Value> {
                     "versions": operator.versions(),
                     "measurements": operator.rows,
                     "cases": {
-                        "device": operator.cases(Place::Device),
-                        "cpu": operator.cases(Place::Cpu),
-                        "rejected": operator.cases(Place::Nowhere),
-                        "undecided": operator.cases(Place::Unknown),
+                        "device": operator.cases(Assignment::Device),
+                        "cpu": operator.cases(Assignment::Cpu),
+                        "rejected": operator.cases(Assignment::Nowhere),
+                        "undecided": operator.cases(Assignment::Unknown),
                     },
                 });
                 (name.to_owned(), value)

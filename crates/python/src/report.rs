@@ -13,7 +13,7 @@ use pyo3::types::PyTuple;
 use self_cell::self_cell;
 use serde_json::{Value, json};
 use typeloom::check::{CheckError, Checked, Code, Color, Diagnostic, Dim, Element, Origin, TypedValue};
-use typeloom::targets::{Outcome, Place, Placement, Target};
+use typeloom::targets::{Assignment, Outcome, Placement, Target};
 use typeloom::types::Dtype;
 use typeloom_project::check::SideFiles;
 use typeloom_project::file::File;
@@ -66,7 +66,7 @@ pub(crate) struct Report {
     shown: usize,
     coverage: Coverage,
     verdicts: Vec<(&'static str, Outcome)>,
-    /// Where the nodes run, for each target whose nodes were measured.
+    /// The assignment of the nodes, for each target whose nodes were measured.
     placements: Vec<(&'static str, Placement)>,
     /// The verdicts in texts.
     shown_verdicts: Vec<list::TargetVerdict>,
@@ -320,14 +320,14 @@ impl Report {
         self.verdicts.iter().map(|(name, verdict)| (*name, outcome(*verdict))).collect()
     }
 
-    /// Where the nodes run, by target: the object of `typeloom check --format json`, with the nodes as
+    /// The assignment of the nodes, by target: the object of `typeloom check --format json`, with the nodes as
     /// `[position, place, partition]`.
     fn placements<'py>(&self, py: Python<'py>) -> PyResult<Vec<(&'static str, Bound<'py, PyAny>)>> {
         let name = |place| match place {
-            Place::Device => "device",
-            Place::Cpu => "cpu",
-            Place::Nowhere => "rejected",
-            Place::Unknown => "undecided",
+            Assignment::Device => "device",
+            Assignment::Cpu => "cpu",
+            Assignment::Nowhere => "rejected",
+            Assignment::Unknown => "undecided",
         };
         let one = |(target, found): &(&'static str, Placement)| {
             let mut value = placement(found).value();

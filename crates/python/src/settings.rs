@@ -161,7 +161,7 @@ pub(crate) fn targets() -> Vec<&'static str> {
     Target::all().map(Target::name).collect()
 }
 
-/// What is known about a target, or the names of the targets of a group.
+/// The known facts about a target, or the names of the targets of a group.
 #[pyfunction]
 pub(crate) fn target<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let value = match Target::groups().iter().find(|(group, _)| *group == name) {

@@ -120,11 +120,11 @@ pub struct Signature<'t> {
 #[derive(Debug)]
 pub struct Reads<'t> {
     pub inputs: Vec<&'t str>,
-    /// What it has to know about the shapes of other inputs before it reads them.
+    /// The required knowledge about the shapes of other inputs before it reads them.
     pub needs: Needs,
 }
 
-/// What is known about a shape.
+/// Knowledge about a shape.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Needs {
     #[default]

@@ -35,6 +35,6 @@ mod target;
 mod verdict;
 
 pub use measured::placement::{PlacedNode, Placement};
-pub use measured::table::Place;
+pub use measured::table::Assignment;
 pub use target::{Known, Target, TargetError};
 pub use verdict::{Outcome, Verdict};

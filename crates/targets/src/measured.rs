@@ -1,6 +1,6 @@
 //! Targets whose nodes were measured: a device, or a runtime without a list of kernels.
 //!
-//! Somebody ran models of one node on the device, and wrote down what happened: a *row*. A [`Table`] has a
+//! A *row* is a model of one node that was run on the device, with its outcome. A [`Table`] has a
 //! decision tree for each operator that is exact on the rows. A node of a model is looked up by its
 //! *properties*, such as the element type of a type variable or the rank of an input:
 //!

@@ -1,8 +1,8 @@
 //! Shapes of the parameters of `MatMulNBits`.
 //!
 //! The checker compares them with `K`, `N`, `bits` and `block_size`. Two more comparisons are about the loader
-//! only: its inference needs the rank of `bias`, and it packs constant weights before the first run, whatever
-//! `weight_prepacked` is, for which other providers have another shape.
+//! only: its inference needs the rank of `bias`, and it packs constant weights before the first run, also if
+//! `weight_prepacked` means that another provider packed them in its own shape.
 
 use typeloom_solver::diagnostic::TargetIssue;
 use typeloom_solver::program::{Origin, ValueId};

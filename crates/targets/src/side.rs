@@ -24,7 +24,7 @@ const MAX_PASSES: usize = 64;
 /// of the function.
 pub(crate) type SideArguments<'a> = BTreeMap<(&'a str, &'a str), BTreeSet<usize>>;
 
-/// Where the elements of a value are.
+/// The storage of the elements of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Storage {
     /// Not in another file.
@@ -107,7 +107,7 @@ pub(crate) fn issue(cx: &mut NodeCx<'_, '_>, signature: &Signature<'_>) -> Optio
     })
 }
 
-/// What is known about the shape of a value. If the node has an axis, only its extent counts.
+/// Knowledge about the shape of a value. If the node has an axis, only its extent counts.
 fn known(cx: &mut NodeCx<'_, '_>, value: ValueId, axis: Option<i64>) -> Needs {
     let ty = cx.checked.type_within(cx.body, value);
     let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.as_deref()) else { return Needs::Nothing };
@@ -124,7 +124,7 @@ fn known(cx: &mut NodeCx<'_, '_>, value: ValueId, axis: Option<i64>) -> Needs {
     }
 }
 
-/// Where the elements of a value are.
+/// The storage of the elements of a value.
 fn storage(body: &Body<'_>, value: ValueId, side: &SideArguments<'_>) -> Storage {
     let mut current = value;
     let mut found = Storage::OtherFile;

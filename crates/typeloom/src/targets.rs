@@ -46,7 +46,7 @@ use typeloom_solver::model::CheckError;
 pub use typeloom_targets::Outcome;
 /// Where the nodes of a model run on a device.
 #[doc(inline)]
-pub use typeloom_targets::{Place, PlacedNode, Placement, TargetError};
+pub use typeloom_targets::{Assignment, PlacedNode, Placement, TargetError};
 
 #[doc(inline)]
 pub use typeloom_targets::Known;

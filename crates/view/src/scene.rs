@@ -86,7 +86,7 @@ pub use cause::Cause;
 pub use change::{Change, ChangeCounts, ChangedItem, Comparison, ListedChange, Subject};
 pub use ids::{ExtentId, GroupId, MarkId, NodeId, OperatorId, PreviewId, RuleId, TypeId, ValueId};
 pub use message::{Excerpt, ExcerptLabel, ExcerptLine, Message};
-pub use target::{Place, PlacedNode, Target, Verdict};
+pub use target::{Assignment, PlacedNode, Target, Verdict};
 pub use types::{Extent, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Type};
 pub use union::{compare, union};
 

@@ -15,7 +15,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_solver::model::Options;
 use typeloom_testing::number;
 
-use crate::scene::{MarkId, Place, Scene, Target, Verdict};
+use crate::scene::{Assignment, MarkId, Scene, Target, Verdict};
 
 pub(crate) use invariants::{drawing_problems, scene_problems};
 pub(crate) use syntax::{dot_problem, mermaid_problem, svg_problem};
@@ -36,7 +36,7 @@ pub(crate) fn scene_of_text(text: &str) -> Scene {
 }
 
 /// Adds a target with the places of the first nodes of the main graph. Each node of the device is a partition.
-pub(crate) fn add_target(scene: &mut Scene, name: &str, places: &[Place]) {
+pub(crate) fn add_target(scene: &mut Scene, name: &str, places: &[Assignment]) {
     let target = Target {
         name: name.to_owned(),
         verdict: Verdict::RunsWithFallback,
@@ -49,7 +49,7 @@ pub(crate) fn add_target(scene: &mut Scene, name: &str, places: &[Place]) {
     };
     let mut partitions = 0..;
     let placed = places.iter().enumerate().map(|(at, place)| {
-        let partition = (*place == Place::Device).then(|| partitions.next()).flatten();
+        let partition = (*place == Assignment::Device).then(|| partitions.next()).flatten();
         (at, *place, partition)
     });
     scene.add_target(target, placed);

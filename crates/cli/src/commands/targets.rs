@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use typeloom::targets::{Known, Place, Target};
+use typeloom::targets::{Assignment, Known, Target};
 use typeloom_project::parts::onnx::domain::shown;
 use typeloom_project::parts::report::json;
 use typeloom_project::parts::report::list::aligned;
@@ -59,7 +59,7 @@ fn list() -> String {
     )
 }
 
-/// What is known about a target.
+/// The known facts about a target.
 fn describe(target: Target) -> String {
     let mut text = format!("{}\n", target.name());
     let _ = writeln!(text, "  source       {}", target.package());
@@ -86,7 +86,7 @@ fn describe(target: Target) -> String {
             let _ = writeln!(text, "  measurements {}", table.rows());
             let head = ["operator", "versions", "measurements", "cases: device", "CPU", "fail", "undecided"];
             let rows = table.operators().map(|(name, operator)| {
-                let places = [Place::Device, Place::Cpu, Place::Nowhere, Place::Unknown];
+                let places = [Assignment::Device, Assignment::Cpu, Assignment::Nowhere, Assignment::Unknown];
                 let counts = places.map(|place| operator.cases(place).to_string());
                 let versions = operator.versions().join(" ");
                 [name.to_owned(), versions, operator.rows.to_string()].into_iter().chain(counts).collect()

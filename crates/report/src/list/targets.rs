@@ -11,7 +11,7 @@ pub struct TargetVerdict {
     /// The name of the target.
     pub target: String,
     pub outcome: TargetOutcome,
-    /// Where the nodes run, if the nodes of the target were measured.
+    /// The assignment of the nodes, if the nodes of the target were measured.
     pub placement: Option<TargetPlacement>,
 }
 
@@ -28,7 +28,7 @@ pub enum TargetOutcome {
     Undecided,
 }
 
-/// Where the nodes of a model run.
+/// The assignment of the nodes of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TargetPlacement {
     /// The number of nodes that the device runs.
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_states_what_decides() {
+    fn a_clause_states_the_cause() {
         let placement = TargetPlacement {
             device: 200,
             cpu: 3,

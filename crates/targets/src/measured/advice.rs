@@ -17,7 +17,7 @@ use typeloom_solver::diagnostic::same_kind;
 
 use super::node::{decide, shown};
 use super::property::{Subject, Value};
-use super::table::{Operator, Place};
+use super::table::{Assignment, Operator};
 
 /// The largest number of pairs of changes that are tried.
 const MAX_PAIRS: usize = 256;
@@ -39,10 +39,10 @@ impl Advices {
         &mut self,
         name: &str,
         values: &[Value],
-        place: Place,
+        place: Assignment,
         subject: &mut Subject<'_, '_>,
     ) -> Option<String> {
-        if place == Place::Device {
+        if place == Assignment::Device {
             return None;
         }
         let operator = subject.operator;
@@ -102,10 +102,15 @@ fn is_free(attribute: &str) -> bool {
     !matches!(attribute, "axis" | "dtype" | "p" | "size" | "stash_type" | "to" | "training_mode")
 }
 
-fn advice(operator: &Operator<'_>, values: &[Value], place: Place, changes: &[Change]) -> Option<String> {
-    let mut wanted = vec![Place::Device];
-    if place == Place::Nowhere {
-        wanted.push(Place::Cpu);
+fn advice(
+    operator: &Operator<'_>,
+    values: &[Value],
+    place: Assignment,
+    changes: &[Change],
+) -> Option<String> {
+    let mut wanted = vec![Assignment::Device];
+    if place == Assignment::Nowhere {
+        wanted.push(Assignment::Cpu);
     }
     let singles = (0..changes.len()).map(|at| vec![at]);
     let mut pairs: Vec<Vec<usize>> = (0..changes.len())
@@ -133,7 +138,7 @@ fn advice(operator: &Operator<'_>, values: &[Value], place: Place, changes: &[Ch
         }
         let sentence = || {
             let words: Vec<String> = chosen.iter().map(|at| text(operator, values, &changes[*at])).collect();
-            let who = if found.place == Place::Device { "the device" } else { "the CPU" };
+            let who = if found.place == Assignment::Device { "the device" } else { "the CPU" };
             let conditions: Vec<&str> = found.conditions.iter().map(String::as_str).collect();
             let under = match conditions.as_slice() {
                 [] => String::new(),
@@ -141,7 +146,7 @@ fn advice(operator: &Operator<'_>, values: &[Value], place: Place, changes: &[Ch
             };
             format!("{who} runs it with {}{under}", words.join(" and "))
         };
-        if found.place == Place::Device {
+        if found.place == Assignment::Device {
             return Some(sentence());
         }
         other = other.or_else(|| Some(sentence()));

@@ -1,4 +1,4 @@
-//! What was measured for one node.
+//! The measurement that fits one node.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use typeloom_solver::program::{Body, StepId, ValueId};
 use super::advice::Advices;
 use super::folded::Folded;
 use super::property::{Subject, Value};
-use super::table::{Node, Operator, Place, Table};
+use super::table::{Assignment, Node, Operator, Table};
 
 /// The largest number of leaves that a walk looks at.
 const MAX_LEAVES: usize = 256;
 /// The largest number of conditions of a case; with more, the node is undecided.
 const MAX_CONDITIONS: usize = 4;
 
-/// What happens to a node.
+/// The result for a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Found {
-    pub(crate) place: Place,
-    /// Where the place is reached; empty if always.
+    pub(crate) place: Assignment,
+    /// The conditions of the assignment; empty if it always holds.
     pub(crate) conditions: BTreeSet<String>,
     /// The properties that decide, or why the place is unknown.
     pub(crate) reason: String,
@@ -31,8 +31,8 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn unknown(reason: String) -> Self {
-        Self { place: Place::Unknown, conditions: BTreeSet::new(), reason, advice: None }
+    pub(crate) fn unknown(reason: String) -> Self {
+        Self { place: Assignment::Unknown, conditions: BTreeSet::new(), reason, advice: None }
     }
 }
 
@@ -71,8 +71,16 @@ pub(crate) fn found<'a>(
         Some(reason) => Found::unknown(reason),
         None => decide(operator, &values),
     };
+    if found.place == Assignment::Device && table.through.is_none() && has_graphs(&body.body, step) {
+        return Found::unknown("a measured node has other nested graphs".to_owned());
+    }
     let advice = advices.of(&name, &values, found.place, &mut subject);
     Found { advice, ..found }
+}
+
+/// Whether a node has nested graphs, as `Loop` has. Properties are not about them.
+fn has_graphs(body: &Body<'_>, step: StepId) -> bool {
+    body.last_step(step) != step
 }
 
 /// The reason why the table has no row like a node: the first property with a value that no row has. A tree
@@ -86,7 +94,7 @@ fn not_measured(operator: &Operator<'_>, values: &[Value]) -> Option<String> {
     })
 }
 
-/// Why a node of a version that was not measured may be another operator: an attribute that no property is
+/// The reason why a node of a version that was not measured may be another operator: an attribute that no property is
 /// about.
 fn new_attribute(subject: &Subject<'_, '_>) -> Option<String> {
     let version = subject.schema.since_version.to_string();
@@ -127,7 +135,7 @@ fn unfixable(subject: &mut Subject<'_, '_>) -> Option<String> {
 
 /// A leaf that a walk reaches.
 struct Case {
-    place: Place,
+    place: Assignment,
     conditions: BTreeSet<String>,
     tested: Vec<(usize, usize)>,
     /// Whether a property on the way is not known.
@@ -137,7 +145,7 @@ struct Case {
 /// Walks the tree of an operator by the properties of a node.
 pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
     let start =
-        Case { place: Place::Unknown, conditions: BTreeSet::new(), tested: Vec::new(), is_guess: false };
+        Case { place: Assignment::Unknown, conditions: BTreeSet::new(), tested: Vec::new(), is_guess: false };
     let mut open = vec![(operator.tree(), start)];
     let mut cases: Vec<Case> = Vec::new();
     let mut missing: Option<usize> = None;
@@ -156,7 +164,7 @@ pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
         let Some((_, measured)) = operator.properties.get(property) else { continue };
         let mut follow = |number: usize, condition: Option<&str>, is_guess: bool| {
             let mut case = Case {
-                place: Place::Unknown,
+                place: Assignment::Unknown,
                 conditions: case.conditions.clone(),
                 tested: case.tested.clone(),
                 is_guess: case.is_guess || is_guess,
@@ -165,7 +173,7 @@ pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
             case.tested.push((property, number));
             match branches.of(number) {
                 Some(node) => open.push((node, case)),
-                // A value that cannot be told from others and was not measured.
+                // A possible value that was not measured.
                 None if is_guess => {}
                 None => {
                     missing = Some(property);
@@ -173,6 +181,11 @@ pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
                 }
             }
         };
+        // A path that tests a property again stays with the value that it took.
+        if let Some((_, number)) = case.tested.iter().find(|(tested, _)| *tested == property) {
+            follow(*number, None, false);
+            continue;
+        }
         match values.get(property) {
             Some(Value::Known(value)) => {
                 let number = measured.iter().position(|known| known == value).unwrap_or(usize::MAX);
@@ -196,9 +209,9 @@ pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
 
 /// The case to report: the only place, or the best one that known conditions lead to.
 fn best(operator: &Operator<'_>, values: &[Value], cases: Vec<Case>, missing: Option<usize>) -> Found {
-    let places: BTreeSet<Place> = cases.iter().map(|case| case.place).collect();
+    let places: BTreeSet<Assignment> = cases.iter().map(|case| case.place).collect();
     let is_only = places.len() == 1;
-    let mut found: Vec<&Case> = cases.iter().filter(|case| case.place != Place::Unknown).collect();
+    let mut found: Vec<&Case> = cases.iter().filter(|case| case.place != Assignment::Unknown).collect();
     found.sort_by_key(|case| (case.place, case.conditions.len()));
     let Some(case) = found.first() else {
         return Found::unknown(match missing {

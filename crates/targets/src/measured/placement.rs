@@ -1,4 +1,4 @@
-//! Where the nodes of a model run, and what crosses the boundaries.
+//! The assignment of nodes to the device and the CPU, and the values that cross between them.
 //!
 //! ```text
 //! x -> Relu -> NonZero -> Cast -> y        device, CPU, device: two partitions
@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_dim::DimId;
 use typeloom_onnx::domain::canonical;
+use typeloom_onnx::view::{DimValue, TypeKindView};
 use typeloom_solver::diagnostic::{TargetIssue, TargetSite};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
@@ -25,9 +26,9 @@ use typeloom_solver::program::{Body, BodySource, StepId, StepKind, ValueId};
 use super::advice::Advices;
 use super::folded::Folded;
 use super::node::{Found, found, is_conversion};
-use super::table::{Place, Table};
+use super::table::{Assignment, Inputs, Table};
 
-/// Where the nodes of a model run.
+/// The assignment of the nodes of a model.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Placement {
     /// The nodes of the graph, apart from constants, in the order of the file. A call of a function is where
@@ -49,8 +50,8 @@ pub struct Placement {
 pub struct PlacedNode {
     /// The position of the node in the graph.
     pub position: usize,
-    /// Where it runs.
-    pub place: Place,
+    /// The device or the CPU.
+    pub place: Assignment,
     /// The number of its partition, from 0; `None` for a node that is not on the device.
     pub partition: Option<usize>,
 }
@@ -58,7 +59,7 @@ pub struct PlacedNode {
 impl Placement {
     /// The number of nodes with a place.
     #[must_use]
-    pub fn count(&self, place: Place) -> usize {
+    pub fn count(&self, place: Assignment) -> usize {
         self.nodes.iter().filter(|node| node.place == place).count()
     }
 }
@@ -72,11 +73,12 @@ pub(crate) fn placement<'a>(
     let mut placement = Placement::default();
     let mut conditions = BTreeSet::new();
     let mut advices = Advices::default();
-    let mut bodies: Vec<(SolvedBody<'a>, BTreeMap<StepId, Place>)> = Vec::new();
+    let mut bodies: Vec<(SolvedBody<'a>, BTreeMap<StepId, Assignment>)> = Vec::new();
     let (unnamed, inputs) = unnamed(checked);
     if table.is_fixed {
         conditions.extend(inputs.iter().map(|input| format!("the unnamed extents of `{input}` are numbers")));
     }
+    undeclared(table.inputs, checked, issues);
     for body in checked.bodies() {
         let mut places = BTreeMap::new();
         for (step, found) in nodes(table, checked, &body, &unnamed, &mut advices) {
@@ -125,17 +127,88 @@ fn nodes<'a>(
 ) -> Vec<(StepId, Found)> {
     let body = &solved.body;
     let folded = Folded::new(table, checked, solved);
+    let used = used(body);
     let (from, to) = body.graph(body.root()).steps;
     let mut found_nodes = Vec::new();
     for step in (from..to).map(StepId::new) {
         let is_exit = matches!(body.step(step).kind, StepKind::Exit(_));
         let is_decided_by_others =
             checked.is_call(body, step) || (is_conversion(body, step) && is_attached(body, step));
-        if !is_exit && !folded.has_all_of(body, step) && !is_decided_by_others {
-            found_nodes.push((step, found(table, checked, solved, step, &folded, unnamed, advices)));
+        let is_used = used.contains(&step);
+        if is_exit
+            || folded.has_all_of(body, step)
+            || is_decided_by_others
+            || (!is_used && table.removes_unused)
+        {
+            continue;
         }
+        let mut found = found(table, checked, solved, step, &folded, unnamed, advices);
+        if !is_used && found.place != Assignment::Device {
+            found = Found::unknown("nothing reads its results, and the runtime may remove it".to_owned());
+        }
+        found_nodes.push((step, found));
     }
     found_nodes
+}
+
+/// The steps on which an output of the graph depends.
+fn used(body: &Body<'_>) -> BTreeSet<StepId> {
+    let root = body.graph(body.root());
+    let mut values: BTreeSet<ValueId> = root.outputs.iter().copied().collect();
+    let mut used = BTreeSet::new();
+    // A node with nested graphs ends after them.
+    for step in (root.steps.0..root.steps.1).rev().map(StepId::new) {
+        let outputs = body.outputs(body.last_step(step));
+        if outputs.iter().flatten().any(|value| values.contains(value)) {
+            values.extend(body.inputs(step).iter().flatten());
+            if let StepKind::Exit(start) = body.step(step).kind {
+                values.extend(body.graphs_of(start).flat_map(|(_, graph)| graph.outputs.iter().copied()));
+            }
+            used.insert(step);
+        }
+    }
+    used
+}
+
+/// Reports inputs of the model whose types declare too little.
+fn undeclared<'a>(
+    inputs: Inputs,
+    checked: &mut Checked<'a>,
+    issues: &mut Vec<(TargetSite<'a>, TargetIssue)>,
+) {
+    let body = checked.shared_body();
+    for input in &body.graph(body.root()).inputs {
+        let name = body.value_name(*input);
+        let (reason, advice) = match inputs {
+            _ if body.is_stored(*input) => continue,
+            Inputs::Ranked
+                if declared(&body, *input).is_none() && !body.consumers().of(*input).is_empty() =>
+            {
+                (format!("the input `{name}` has no declared rank"), format!("declare the shape of `{name}`"))
+            }
+            Inputs::Named
+                if declared(&body, *input).is_none_or(|extents| extents.contains(&DimValue::Unknown)) =>
+            {
+                (
+                    format!("the input `{name}` has an extent without a number or name"),
+                    format!("declare the shape of `{name}` with a name for each open extent"),
+                )
+            }
+            Inputs::Any | Inputs::Ranked | Inputs::Named => continue,
+        };
+        issues.push((TargetSite::Model, TargetIssue::Operator { reason, advice: Some(advice) }));
+    }
+}
+
+/// The declared extents of a tensor; none for another value.
+fn declared<'a>(body: &Body<'a>, value: ValueId) -> Option<Vec<DimValue<'a>>> {
+    let mut kinds = body.declarations(value).filter_map(|declaration| declaration.ty.parse().ok());
+    match kinds.next()?.kind {
+        TypeKindView::Tensor { shape, .. } => {
+            shape?.dims().map(|dim| dim.ok().map(|dim| dim.value)).collect()
+        }
+        _ => Some(Vec::new()),
+    }
 }
 
 /// Whether a conversion is next to a node that was measured together with it.
@@ -152,17 +225,17 @@ fn neighbours(body: &Body<'_>, step: StepId) -> impl Iterator<Item = StepId> {
 }
 
 /// Conversions are where the nodes are that were measured with them: the worst place of the neighbours.
-fn conversions(body: &Body<'_>, places: &mut BTreeMap<StepId, Place>) {
+fn conversions(body: &Body<'_>, places: &mut BTreeMap<StepId, Assignment>) {
     let (from, to) = body.graph(body.root()).steps;
     let open = (from..to).map(StepId::new);
     let mut open: Vec<StepId> =
         open.filter(|step| is_conversion(body, *step) && !places.contains_key(step)).collect();
     // A pair of conversions has one that is next to a node; the other one follows in the second round.
     for _ in 0..2 {
-        let of = |step: &StepId, places: &BTreeMap<StepId, Place>| {
+        let of = |step: &StepId, places: &BTreeMap<StepId, Assignment>| {
             neighbours(body, *step).filter_map(|other| places.get(&other).copied()).max()
         };
-        let found: Vec<(StepId, Place)> =
+        let found: Vec<(StepId, Assignment)> =
             open.iter().filter_map(|step| Some((*step, of(step, places)?))).collect();
         places.extend(found);
         open.retain(|step| !places.contains_key(step));
@@ -172,10 +245,10 @@ fn conversions(body: &Body<'_>, places: &mut BTreeMap<StepId, Place>) {
 /// The places of the nodes of the graph, with calls of functions: a call is where the worst of its nodes is.
 fn with_calls<'a>(
     checked: &Checked<'a>,
-    bodies: &[(SolvedBody<'a>, BTreeMap<StepId, Place>)],
-) -> BTreeMap<StepId, Place> {
+    bodies: &[(SolvedBody<'a>, BTreeMap<StepId, Assignment>)],
+) -> BTreeMap<StepId, Assignment> {
     let Some((main, own)) = bodies.first() else { return BTreeMap::new() };
-    let mut by_function: BTreeMap<(&str, &str), Vec<&(SolvedBody<'a>, BTreeMap<StepId, Place>)>> =
+    let mut by_function: BTreeMap<(&str, &str), Vec<&(SolvedBody<'a>, BTreeMap<StepId, Assignment>)>> =
         BTreeMap::new();
     for body in bodies {
         if let Some(function) = source(&body.0.body) {
@@ -190,13 +263,13 @@ fn with_calls<'a>(
                 continue;
             }
             for (body, places) in by_function.get(&function).into_iter().flatten() {
-                worst = worst.max(Some(places.values().copied().max().unwrap_or(Place::Device)));
+                worst = worst.max(Some(places.values().copied().max().unwrap_or(Assignment::Device)));
                 open.extend(calls(checked, &body.body).map(|inner| key(checked, &body.body, inner)));
             }
         }
-        worst.unwrap_or(Place::Unknown)
+        worst.unwrap_or(Assignment::Unknown)
     };
-    let mut known: BTreeMap<(&str, &str), Place> = BTreeMap::new();
+    let mut known: BTreeMap<(&str, &str), Assignment> = BTreeMap::new();
     let mut places = own.clone();
     for call in calls(checked, &main.body) {
         let function = key(checked, &main.body, call);
@@ -227,31 +300,36 @@ pub(crate) fn source<'a>(body: &Body<'a>) -> Option<(&'a str, &'a str)> {
 }
 
 /// The issue of a node that does not run on the device.
-fn issue(table: &Table<'_>, place: Place, reason: String, advice: Option<String>) -> Option<TargetIssue> {
+fn issue(
+    table: &Table<'_>,
+    place: Assignment,
+    reason: String,
+    advice: Option<String>,
+) -> Option<TargetIssue> {
     let source = table.source.to_owned();
     match place {
-        Place::Device => None,
-        Place::Cpu => Some(TargetIssue::Fallback { reason, source, advice }),
-        Place::Nowhere => Some(TargetIssue::Measured { reason, source, advice }),
-        Place::Unknown => Some(TargetIssue::Undecided { reason, advice }),
+        Assignment::Device => None,
+        Assignment::Cpu => Some(TargetIssue::Fallback { reason, source, advice }),
+        Assignment::Nowhere => Some(TargetIssue::Measured { reason, source, advice }),
+        Assignment::Unknown => Some(TargetIssue::Undecided { reason, advice }),
     }
 }
 
 /// The level of each node of the device: the largest number of changes from the CPU to the device on a path to
 /// it. Nodes are in an order in which values are made before they are read.
-fn levels(body: &Body<'_>, places: &BTreeMap<StepId, Place>) -> BTreeMap<StepId, usize> {
+fn levels(body: &Body<'_>, places: &BTreeMap<StepId, Assignment>) -> BTreeMap<StepId, usize> {
     let mut all: BTreeMap<StepId, usize> = BTreeMap::new();
     for (step, place) in places {
         let makers = body.inputs(*step).iter().flatten().filter_map(|value| body.maker(*value));
         let level = makers.filter_map(|maker| {
             let level = all.get(&maker)?;
-            let is_change = *place == Place::Device && places.get(&maker) != Some(&Place::Device);
+            let is_change = *place == Assignment::Device && places.get(&maker) != Some(&Assignment::Device);
             Some(level + usize::from(is_change))
         });
         let level = level.max().unwrap_or_default();
         all.insert(*step, level);
     }
-    all.retain(|step, _| places.get(step) == Some(&Place::Device));
+    all.retain(|step, _| places.get(step) == Some(&Assignment::Device));
     all
 }
 
@@ -259,14 +337,14 @@ fn levels(body: &Body<'_>, places: &BTreeMap<StepId, Place>) -> BTreeMap<StepId,
 fn crossing<'a>(
     checked: &mut Checked<'a>,
     main: &SolvedBody<'a>,
-    places: &BTreeMap<StepId, Place>,
+    places: &BTreeMap<StepId, Assignment>,
 ) -> Option<String> {
     let body = &main.body;
     let mut crossing: BTreeSet<ValueId> = BTreeSet::new();
     for (step, place) in places {
         for value in body.inputs(*step).iter().flatten() {
             let maker = body.maker(*value).and_then(|maker| places.get(&maker));
-            if maker.is_some_and(|maker| (*maker == Place::Device) != (*place == Place::Device)) {
+            if maker.is_some_and(|maker| (*maker == Assignment::Device) != (*place == Assignment::Device)) {
                 crossing.insert(*value);
             }
         }

@@ -7,6 +7,9 @@
 //! through onnxruntime QNNExecutionProvider      optional: through a provider of ONNX Runtime, which runs the
 //!                                               nodes on the CPU that the provider does not take
 //! fixed                                         optional: all measured models had fixed extents
+//! inputs ranked                                 optional: inputs of the model need a declared rank; `inputs named`:
+//!                                               each extent of an input needs a number or a name
+//! unused removed                                optional: nodes that reach no output are not compiled
 //! op ai.onnx::Softmax 960                       an operator and its number of rows; for a node between
 //!                                               `DequantizeLinear` and `QuantizeLinear`: `Softmax/quantized`
 //!   version 11 13                               a property and its values, numbered from 0
@@ -33,10 +36,12 @@ use std::collections::BTreeMap;
 
 /// The first line.
 pub const HEAD: &str = "typeloom-measured 1";
-/// The largest number of properties of an operator, which bounds the depth of a tree.
+/// The largest number of properties of an operator.
 const MAX_PROPERTIES: usize = 64;
+/// The largest number of tests within each other.
+const MAX_DEPTH: usize = 256;
 
-/// What was measured on a device.
+/// The measurements on a device.
 #[derive(Debug, Default)]
 pub struct Table<'t> {
     /// The package of the measurements with its version.
@@ -47,8 +52,24 @@ pub struct Table<'t> {
     pub through: Option<&'t str>,
     /// Whether all measured models had fixed extents.
     pub is_fixed: bool,
+    /// What the types of inputs of the model must declare.
+    pub inputs: Inputs,
+    /// Whether nodes that reach no output of the model are removed before the others are compiled.
+    pub removes_unused: bool,
     /// The operators by qualified name, `ai.onnx::Relu`.
     operators: BTreeMap<&'t str, Operator<'t>>,
+}
+
+/// What a device requires of the declared types of inputs of the model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Inputs {
+    /// Nothing.
+    #[default]
+    Any,
+    /// A rank.
+    Ranked,
+    /// A number or a name for each extent.
+    Named,
 }
 
 /// The measurements of one operator.
@@ -62,9 +83,9 @@ pub struct Operator<'t> {
     tree: &'t str,
 }
 
-/// What happens to a node.
+/// Whether and where a node runs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Place {
+pub enum Assignment {
     /// The device runs it.
     Device,
     /// The CPU runs it.
@@ -78,7 +99,7 @@ pub enum Place {
 /// A part of a tree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Node<'t> {
-    Leaf(Place),
+    Leaf(Assignment),
     /// A test of the property with this number.
     Test(usize, Branches<'t>),
 }
@@ -93,7 +114,7 @@ pub(crate) struct Branches<'t>(&'t str);
 pub struct TableError {
     /// The number of the line, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub reason: String,
 }
 
@@ -140,6 +161,14 @@ impl<'t> Table<'t> {
                 "device" => table.device = rest,
                 "through" => table.through = Some(rest),
                 "fixed" => table.is_fixed = true,
+                "inputs" => {
+                    table.inputs = match rest {
+                        "ranked" => Inputs::Ranked,
+                        "named" => Inputs::Named,
+                        _ => return Err(wrong(format!("unknown requirement `{rest}` of inputs"))),
+                    };
+                }
+                "unused" if rest == "removed" => table.removes_unused = true,
                 "op" => {
                     let name = words.next().ok_or_else(|| wrong("an operator without a name".to_owned()))?;
                     let rows = words.next().and_then(|rows| rows.parse().ok());
@@ -186,7 +215,7 @@ impl<'t> Operator<'t> {
 
     /// The number of cases that the tree distinguishes, with this outcome.
     #[must_use]
-    pub fn cases(&self, outcome: Place) -> usize {
+    pub fn cases(&self, outcome: Assignment) -> usize {
         self.tree.chars().filter(|sign| place(*sign) == Some(outcome)).count()
     }
 
@@ -214,18 +243,18 @@ impl<'t> Branches<'t> {
 /// The node at the start of a text that [`check`] accepted.
 fn node(text: &str) -> Node<'_> {
     let Some(test) = text.strip_prefix('{') else {
-        return Node::Leaf(text.chars().next().and_then(place).unwrap_or(Place::Unknown));
+        return Node::Leaf(text.chars().next().and_then(place).unwrap_or(Assignment::Unknown));
     };
     let (number, branches) = test.split_once(':').unwrap_or_default();
     Node::Test(number.parse().unwrap_or(usize::MAX), Branches(branches))
 }
 
-fn place(sign: char) -> Option<Place> {
+fn place(sign: char) -> Option<Assignment> {
     Some(match sign {
-        '+' => Place::Device,
-        '~' => Place::Cpu,
-        '-' => Place::Nowhere,
-        '?' => Place::Unknown,
+        '+' => Assignment::Device,
+        '~' => Assignment::Cpu,
+        '-' => Assignment::Nowhere,
+        '?' => Assignment::Unknown,
         _ => return None,
     })
 }
@@ -257,8 +286,8 @@ fn check(text: &str, properties: &[(&str, Vec<&str>)]) -> Result<(), String> {
             let (number, branches) = test.split_once(':').ok_or("a test without `:`")?;
             let number: usize = number.parse().map_err(|_| format!("`{number}` is not a property"))?;
             let (_, values) = properties.get(number).ok_or(format!("there is no property {number}"))?;
-            if open.len() == MAX_PROPERTIES {
-                return Err(format!("more than {MAX_PROPERTIES} nested tests"));
+            if open.len() == MAX_DEPTH {
+                return Err(format!("more than {MAX_DEPTH} nested tests"));
             }
             open.push(values.len());
             rest = branches;
@@ -287,11 +316,11 @@ fn check(text: &str, properties: &[(&str, Vec<&str>)]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, Place, Table};
+    use super::{Assignment, Node, Table};
 
     const TEXT: &str = "typeloom-measured 1\nsource a 1\ndevice b\nfixed\nop ai.onnx::Relu 12\n  version 6 13\n  rank.X 0 1 2 3 4 5 6 7 8 9 10\n  tree {1:0-1,10{0:1+}2~}\n";
 
-    fn walk(table: &Table<'_>, values: [usize; 2]) -> Option<Place> {
+    fn walk(table: &Table<'_>, values: [usize; 2]) -> Option<Assignment> {
         let mut node = table.operator("ai.onnx::Relu")?.tree();
         loop {
             match node {
@@ -306,14 +335,14 @@ mod tests {
         let table = Table::parse(TEXT).unwrap();
         assert!(table.is_fixed);
         assert_eq!((table.source, table.device, table.through, table.rows()), ("a 1", "b", None, 12));
-        assert_eq!(walk(&table, [0, 0]), Some(Place::Nowhere));
-        assert_eq!(walk(&table, [1, 10]), Some(Place::Device));
+        assert_eq!(walk(&table, [0, 0]), Some(Assignment::Nowhere));
+        assert_eq!(walk(&table, [1, 10]), Some(Assignment::Device));
         assert_eq!(walk(&table, [0, 10]), None);
-        assert_eq!(walk(&table, [0, 2]), Some(Place::Cpu));
+        assert_eq!(walk(&table, [0, 2]), Some(Assignment::Cpu));
         assert_eq!(walk(&table, [0, 3]), None);
         let relu = table.operator("ai.onnx::Relu").unwrap();
         assert_eq!(relu.versions(), ["6", "13"]);
-        let places = [Place::Device, Place::Cpu, Place::Nowhere, Place::Unknown];
+        let places = [Assignment::Device, Assignment::Cpu, Assignment::Nowhere, Assignment::Unknown];
         assert_eq!(places.map(|place| relu.cases(place)), [1, 1, 1, 0]);
     }
 
@@ -323,6 +352,8 @@ mod tests {
             ("", Some(1)),
             ("typeloom-measured 2", Some(1)),
             ("typeloom-measured 1\nfoo", Some(2)),
+            ("typeloom-measured 1\ninputs large", Some(2)),
+            ("typeloom-measured 1\nunused", Some(2)),
             ("typeloom-measured 1\n  version 1", Some(2)),
             ("typeloom-measured 1\nop a", Some(2)),
             ("typeloom-measured 1\nop a 1\nop b 1", Some(3)),

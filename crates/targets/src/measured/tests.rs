@@ -4,7 +4,7 @@ use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::Code;
 use typeloom_solver::model::Options;
 
-use crate::{Outcome, Place, Target};
+use crate::{Assignment, Outcome, Target};
 
 const TABLE: &str = "typeloom-measured 1
 source test 1
@@ -126,7 +126,7 @@ fn a_type_that_did_not_run_is_an_error() {
 }
 
 #[test]
-fn what_was_not_measured_is_undecided() {
+fn a_node_without_a_row_is_undecided() {
     for (graph, reason) in [
         ("g (float[4] x) => (y) { y = Cos(x) }", "no node of this operator was measured"),
         ("g (float[4,1,1] x) => (y) { y = Relu(x) }", "no measured node has rank 3 of `X`"),
@@ -184,7 +184,7 @@ fn a_call_is_where_the_worst_of_its_nodes_is() {
     let (outcome, _, verdict) = target.judge(&mut checked, true);
     let placement = verdict.placement.unwrap();
     assert_eq!(outcome, Outcome::RunsWithFallback);
-    assert_eq!((placement.count(Place::Device), placement.count(Place::Cpu)), (1, 1));
+    assert_eq!((placement.count(Assignment::Device), placement.count(Assignment::Cpu)), (1, 1));
 }
 
 #[test]

@@ -698,7 +698,7 @@ fn a_quantized_node_that_the_loader_fuses_is_undecided() {
 }
 
 /// The verdict about a model after its initializer `s` was moved to another file.
-fn beside(text: &str) -> Outcome {
+fn external(text: &str) -> Outcome {
     use typeloom_onnx::messages::{StringStringEntryProto, tensor_proto::DataLocation};
     let text = if text.starts_with('<') { text.to_owned() } else { graph(21, text) };
     let mut model = typeloom_onnx::text::parse_model(&text).unwrap();
@@ -720,7 +720,7 @@ fn beside(text: &str) -> Outcome {
 #[test]
 fn shapes_in_other_files_are_not_read() {
     let model =
-        |x: &str, nodes: &str| beside(&format!("g ({x} x) => (y) <int64[2] s = {{1, 8}}> {{ {nodes} }}"));
+        |x: &str, nodes: &str| external(&format!("g ({x} x) => (y) <int64[2] s = {{1, 8}}> {{ {nodes} }}"));
     assert_eq!(model("float[4, 2]", "y = Reshape(x, s)"), Outcome::Rejected);
     assert_eq!(model("float[n, 2]", "y = Reshape(x, s)"), Outcome::Rejected);
     assert_eq!(model("float[]", "y = Expand(x, s)"), Outcome::Runs);
@@ -742,7 +742,7 @@ fn a_function_can_be_called_with_a_shape_in_another_file() {
             g (float[4, 2] x, int64[2] i) => (y) <int64[2] s = {{1, 8}}> {{ t = Neg(s) y = l.f(x, {argument}) }}
             <domain: "l", opset_import: ["": 21]> f (a, b) => (c) {{ c = Reshape(a, b) }}"#
         );
-        beside(&text)
+        external(&text)
     };
     assert_eq!(model("s"), UNDECIDED);
     assert_eq!(model("i"), Outcome::Runs);

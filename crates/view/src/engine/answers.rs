@@ -575,7 +575,7 @@ pub struct Found {
 pub struct TargetName {
     /// The name.
     pub name: String,
-    /// The verdict in words.
+    /// The verdict as text.
     pub verdict: String,
 }
 
@@ -585,7 +585,7 @@ pub struct TargetName {
 pub struct TargetView {
     /// The name.
     pub name: String,
-    /// The verdict in words.
+    /// The verdict as text.
     pub verdict: String,
     /// Whether the target is a device or a runtime whose nodes were measured. Otherwise only nodes with problems
     /// have a place.
@@ -610,7 +610,7 @@ pub struct PlaceCount {
     pub place: String,
     /// The letter of the place.
     pub letter: String,
-    /// The number and the place in words.
+    /// The number and the assignment as text.
     pub text: String,
 }
 

@@ -4,7 +4,7 @@ use super::Engine;
 use super::answers::{OtherNode, Partition, PlaceCount, Row, TargetName, TargetView};
 use super::details::row;
 use super::item::Subject;
-use crate::scene::{MarkId, NodeId, Place, Scene, Target, Verdict};
+use crate::scene::{Assignment, MarkId, NodeId, Scene, Target, Verdict};
 use crate::text::{MAX_DETAIL, counted, short};
 
 /// Maximum number of listed partitions, of listed nodes of each, and of listed nodes that are not on the device.
@@ -72,7 +72,7 @@ impl Engine {
     pub(super) fn target_view(&self, target: &Target) -> TargetView {
         let scene = &self.scene;
         let count = |place| target.places.iter().filter(|placed| placed.place == place).count();
-        let places = Place::ALL.into_iter().map(|place| (place, count(place)));
+        let places = Assignment::ALL.into_iter().map(|place| (place, count(place)));
         let partitions = partitions(target);
         let mut rows: Vec<Row> =
             target.conditions.iter().map(|text| row("where", short(text, MAX_DETAIL))).collect();
@@ -86,8 +86,8 @@ impl Engine {
             rows.push(row("bytes that cross", short(crossing, MAX_DETAIL)));
         }
         rows.extend(self.rows_of_model(target));
-        let others = target.places.iter().filter(|placed| placed.place != Place::Device);
-        let other = |node: NodeId, place: Place| OtherNode {
+        let others = target.places.iter().filter(|placed| placed.place != Assignment::Device);
+        let other = |node: NodeId, place: Assignment| OtherNode {
             item: Subject::Node(node).to_string(),
             place: place.class().to_owned(),
             letter: place.letter().to_string(),

@@ -37,14 +37,14 @@ pub struct PlacedNode {
     /// The node.
     pub node: NodeId,
     /// The place.
-    pub place: Place,
+    pub place: Assignment,
     /// The number of its partition, from 0 and less than the number of nodes; `None` for a node that is not on the device.
     pub partition: Option<u32>,
 }
 
 /// Where a node runs. A later one hides an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Assignment {
     /// On the device.
     Device,
     /// On the CPU instead of the device.
@@ -55,7 +55,7 @@ pub enum Place {
     Nowhere,
 }
 
-impl Place {
+impl Assignment {
     /// All places.
     pub const ALL: [Self; 4] = [Self::Device, Self::Cpu, Self::Unknown, Self::Nowhere];
 
@@ -89,13 +89,13 @@ impl Scene {
     pub fn add_target(
         &mut self,
         mut target: Target,
-        placed: impl IntoIterator<Item = (usize, Place, Option<u32>)>,
+        placed: impl IntoIterator<Item = (usize, Assignment, Option<u32>)>,
     ) {
         let main = self.group(self.main()).nodes.clone();
         let nodes = main.map(|at| NodeId::new(at as usize));
         let node_at: Map<usize, NodeId> =
             nodes.map(|node| (self.node(node).position as usize, node)).collect();
-        let mut places: BTreeMap<usize, (Place, Option<u32>)> = BTreeMap::new();
+        let mut places: BTreeMap<usize, (Assignment, Option<u32>)> = BTreeMap::new();
         for (position, place, partition) in placed {
             if let Some(node) = node_at.get(&position) {
                 places.insert(node.index(), (place, partition));
@@ -104,7 +104,7 @@ impl Scene {
         for mark in &target.marks {
             let mark = self.mark(*mark);
             for node in &mark.nodes {
-                let place = Place::of_code(mark.code);
+                let place = Assignment::of_code(mark.code);
                 let known = places.entry(node.index()).or_insert((place, None));
                 if known.0 < place && known.1.is_none() {
                     known.0 = place;

@@ -12,13 +12,13 @@
 use super::{escaped, number, push};
 use crate::layout::Rect;
 use crate::level::Item;
-use crate::scene::{Child, Place, Scene, Target};
+use crate::scene::{Assignment, Child, Scene, Target};
 
 /// The size of a letter.
 const LETTER: f64 = 9.0;
 const HEIGHT: f64 = 14.0;
 
-impl Place {
+impl Assignment {
     /// The letter of a box.
     pub(crate) fn letter(self) -> char {
         match self {
@@ -39,7 +39,7 @@ impl Place {
         }
     }
 
-    /// The place of a node in words.
+    /// The assignment of a node as text.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Device => "on the device",
@@ -53,7 +53,7 @@ impl Place {
 /// The places of the nodes of a picture.
 pub(crate) struct Overlay {
     /// The place of each node of the scene.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<Assignment>>,
 }
 
 impl Overlay {
@@ -64,7 +64,7 @@ impl Overlay {
     }
 
     /// The places of a node, or of the nodes of a collapsed group, each once.
-    pub(super) fn places(&self, scene: &Scene, item: Item, is_expanded: bool) -> Vec<Place> {
+    pub(super) fn places(&self, scene: &Scene, item: Item, is_expanded: bool) -> Vec<Assignment> {
         let nodes = match item {
             Item::Child(Child::Node(node)) => node.index()..node.index() + 1,
             Item::Child(Child::Group(group)) if !is_expanded => {
@@ -74,12 +74,12 @@ impl Overlay {
             _ => 0..0,
         };
         let found = &self.places[nodes];
-        Place::ALL.into_iter().filter(|place| found.contains(&Some(*place))).collect()
+        Assignment::ALL.into_iter().filter(|place| found.contains(&Some(*place))).collect()
     }
 }
 
 /// Writes letters at the upper right corner of a box.
-pub(super) fn push_letters(out: &mut String, rect: &Rect, places: &[Place]) {
+pub(super) fn push_letters(out: &mut String, rect: &Rect, places: &[Assignment]) {
     let Some(last) = places.last() else { return };
     let letters: String = places.iter().map(|place| place.letter()).collect();
     let width = LETTER * (places.len() as f64 + 0.6);

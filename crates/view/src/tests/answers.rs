@@ -7,7 +7,7 @@ use serde_json::json;
 use ts_rs::{Config, TS};
 
 use crate::engine::Engine;
-use crate::scene::Place;
+use crate::scene::Assignment;
 use crate::testing::{add_target, ask, scene_of_text};
 
 use crate::engine::answers::{
@@ -92,7 +92,7 @@ fn the_types_of_the_page_are_complete() {
 #[test]
 fn every_answer_has_the_fields_of_its_type() {
     let mut scene = scene_of_text("g (float[N] x) => (y) { y = Relu(x) }");
-    add_target(&mut scene, "device", &[Place::Device]);
+    add_target(&mut scene, "device", &[Assignment::Device]);
     let mut engine = Engine::of(scene);
     let text = generated();
     for (name, ty) in ANSWERS {

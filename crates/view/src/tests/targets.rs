@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::engine::Engine;
-use crate::scene::Place;
+use crate::scene::Assignment;
 use crate::testing::{add_target, ask, scene_of_text};
 
 /// A chain of four nodes; the third is on the CPU.
@@ -11,7 +11,11 @@ fn engine() -> Engine {
     let mut scene = scene_of_text(
         "g (float[N] x) => (y) { [\"s/a\"] a = Relu(x) [\"s/b\"] b = Neg(a) [\"t/c\"] c = Erf(b) [\"t/d\"] y = Abs(c) }",
     );
-    add_target(&mut scene, "npu", &[Place::Device, Place::Device, Place::Cpu, Place::Unknown]);
+    add_target(
+        &mut scene,
+        "npu",
+        &[Assignment::Device, Assignment::Device, Assignment::Cpu, Assignment::Unknown],
+    );
     Engine::of(scene)
 }
 

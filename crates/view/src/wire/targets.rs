@@ -2,7 +2,7 @@
 
 use super::Error;
 use super::bytes::{Reader, Writer};
-use crate::scene::{MarkId, NodeId, Place, PlacedNode, Scene, Target, Verdict};
+use crate::scene::{Assignment, MarkId, NodeId, PlacedNode, Scene, Target, Verdict};
 
 /// Writes the targets of a scene; nothing if there are none.
 pub(super) fn write(scene: &Scene, out: &mut Writer) {
@@ -31,10 +31,10 @@ pub(super) fn write(scene: &Scene, out: &mut Writer) {
             out.count(node.index() - next);
             next = node.index() + 1;
             let place = match place {
-                Place::Device => 0,
-                Place::Cpu => 1,
-                Place::Unknown => 2,
-                Place::Nowhere => 3,
+                Assignment::Device => 0,
+                Assignment::Cpu => 1,
+                Assignment::Unknown => 2,
+                Assignment::Nowhere => 3,
             };
             out.byte(place | u8::from(partition.is_some()) << 2);
             partition.iter().for_each(|number| out.number((*number).into()));
@@ -81,10 +81,10 @@ pub(super) fn read(scene: &mut Scene, input: &mut Reader<'_>) -> Result<(), Erro
             next = at + 1;
             let code = input.byte()?;
             let place = match code & 3 {
-                0 => Place::Device,
-                1 => Place::Cpu,
-                2 => Place::Unknown,
-                _ => Place::Nowhere,
+                0 => Assignment::Device,
+                1 => Assignment::Cpu,
+                2 => Assignment::Unknown,
+                _ => Assignment::Nowhere,
             };
             if code >> 3 != 0 {
                 return Err(input.invalid("the place of a node is unknown"));

@@ -6,7 +6,7 @@ use typeloom_testing::number;
 
 use super::columns::COUNT;
 use super::{Error, MAGIC, MAX_SHARED, VERSION, decode, encode};
-use crate::scene::{Extent, ExtentId, Form, MAX_ELEMENTS, MAX_EXTENT, Place, Preview, Scene, Type};
+use crate::scene::{Assignment, Extent, ExtentId, Form, MAX_ELEMENTS, MAX_EXTENT, Preview, Scene, Type};
 use crate::testing::{
     add_target, exporter_like, float, node, own_models, scene_of_bytes, scene_of_graph, scene_of_text,
     scene_problems,
@@ -29,7 +29,11 @@ fn small() -> Scene {
     scene.about.title = "small.onnx".to_owned();
     scene.set_reports(["error: two\n  lines".to_owned()]);
     assert!(!scene.marks[0].report.is_empty() && scene.values.iter().any(|value| value.cause.is_some()));
-    add_target(&mut scene, "device", &[Place::Device, Place::Device, Place::Cpu, Place::Nowhere]);
+    add_target(
+        &mut scene,
+        "device",
+        &[Assignment::Device, Assignment::Device, Assignment::Cpu, Assignment::Nowhere],
+    );
     scene
 }
 

@@ -1,7 +1,7 @@
 //! Loads models with tract alone, without typeloom: reads a path per line, and answers each with a line, `ok` or
 //! the error. `tools/facts/tract_probes.py` measures single nodes with it.
 //!
-//! A model that exhausts the stack or never ends ends this process as well, so the script starts it again.
+//! A model that exhausts the stack or hangs takes this process with it, so the script starts it again.
 
 use std::any::Any;
 use std::io::{self, BufRead as _, Write as _};
