@@ -11,7 +11,7 @@ behaves alike in each version.
 A tree is exact on its rows. What it says about nodes that were not measured:
 
 - A property has a value that no row has: nothing.
-- A leaf has as many rows that agree as `ENOUGH` says, or more: their outcome, if each property has a value that it has in one of them.
+- A leaf has as many rows as `ENOUGH` says, or more: their outcome, if each property has a value that it has in one of them.
 - A leaf has fewer rows: nothing. It is split until each part is a full product of values.
 
 `held_out` measures these rules: it builds trees from nine tenths of the rows and compares them with the last tenth.
@@ -77,7 +77,8 @@ class Operator:
         for column in seen:
             size *= len(column)
         outcome = OUTCOMES[self.outcomes[rows[0]]]
-        if len(rows) < ENOUGH[outcome] and size != len(rows):
+        is_enough = len(rows) >= ENOUGH[outcome]
+        if not is_enough and size != len(rows):
             varied = [number for number, column in enumerate(seen) if len(column) > 1]
             return self.split(rows, min(varied, key=lambda number: len(seen[number])), self.leaf)
         text = outcome
@@ -221,26 +222,29 @@ def lookup(tree, values: list[list[str]], row: list[str]) -> str:
     """The outcome of a row in a tree of `read_tree`, `?` if the tree does not know it."""
     if any(value not in known for known, value in zip(values, row)):
         return "?"
+    return walk(tree, [known.index(value) for known, value in zip(values, row)])
+
+
+def walk(tree, numbers) -> str:
+    """The outcome of a row by the numbers of its values."""
     while not isinstance(tree, str):
         number, branches = tree
-        tree = branches.get(values[number].index(row[number]), "?")
+        tree = branches.get(int(numbers[number]), "?")
     return tree
 
 
 def held_out(rows: list[dict], seed: int, tenth: int = 0) -> Counter:
-    """How trees of nine tenths of the rows decide the last tenth: pairs of the decided and the measured outcome."""
+    """How trees of nine tenths of the rows decide the last tenth: pairs of the decided and the measured outcome, which is `?` for rows that
+    contradict each other.
+    """
     found = Counter()
     for name, own in grouped(rows).items():
+        operator = Operator(name, own)
+        every = numpy.arange(len(operator.outcomes))
         chance = random.Random(f"{seed} {name}")
-        parts = [chance.randrange(10) for _ in own]
-        train = [row for row, part in zip(own, parts) if part != tenth]
-        test = [row for row, part in zip(own, parts) if part == tenth]
-        if not train:
-            found.update(("?", row["outcome"]) for row in test)
-            continue
-        operator = Operator(name, train)
-        tree, _ = read_tree(operator.tree(numpy.arange(len(operator.outcomes))))
-        for row in test:
-            values = [str(row["version"]), *(row["properties"][key] for key in operator.names[1:])]
-            found[lookup(tree, operator.values, values), row["outcome"]] += 1
+        parts = numpy.array([chance.randrange(10) for _ in every])
+        known, others = every[parts != tenth], every[parts == tenth]
+        tree = read_tree(operator.tree(known))[0] if len(known) else "?"
+        for row in others:
+            found[walk(tree, operator.matrix[row]), OUTCOMES[operator.outcomes[row]]] += 1
     return found

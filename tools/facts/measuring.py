@@ -176,7 +176,7 @@ def wanted(versions: list[Signature]) -> int:
     """More probes for operators with more versions, inputs and attributes."""
     inputs = {port.name for one in versions for port in one.inputs}
     attributes = {name for one in versions for name in one.attributes}
-    return min(420, 60 + 20 * len(versions) + 30 * len(inputs) + 6 * len(attributes))
+    return min(700, 100 + 30 * len(versions) + 45 * len(inputs) + 10 * len(attributes))
 
 
 def read(cache: Path | None) -> list[dict]:
@@ -186,15 +186,13 @@ def read(cache: Path | None) -> list[dict]:
 
 
 def pruned(rows: list[dict]) -> list[dict]:
-    """The rows of one operator without the properties that do not matter: numbers in attributes, whether an input is a constant, and
-    whether extents are known.
-    """
+    """The rows of one operator without the properties that do not matter: numbers in attributes, and numbers of inputs and outputs."""
     rows = [{**row, "properties": dict(row["properties"])} for row in rows]
     # A reader accepts a limited number of properties, so fewer pairs decide if there are more.
     for pairs in (PAIRS, 1):
         for name in list(rows[0]["properties"]):
             values = {row["properties"][name] for row in rows}
-            tested = name.startswith(("constant.", "extents.")) or (name.startswith("attribute.") and all(map(is_number, values)))
+            tested = name in ("inputs", "outputs") or (name.startswith("attribute.") and all(map(is_number, values)))
             if tested and (pairs == PAIRS or len(rows[0]["properties"]) > MOST_PROPERTIES) and not matters(rows, name, pairs):
                 for row in rows:
                     del row["properties"][name]

@@ -259,7 +259,9 @@ def changed(example: Probe, chance: random.Random, target: tuple[str, str] | Non
     """An example with random changes. `target` is a type variable with the type that it has to have."""
     probe = example.copy()
     signature = probe.signature
-    if chance.random() < 0.45:
+    if chance.random() < 0.2:
+        ranked(probe, chance)
+    elif chance.random() < 0.35:
         for _ in range(chance.choice([1, 1, 1, 2, 3])):
             chance.choice([prepended, prepended, prepended_first, appended, cut, cut, cut_last, scalar])(probe, chance)
     retyped(probe, chance, target)
@@ -274,12 +276,16 @@ def changed(example: Probe, chance: random.Random, target: tuple[str, str] | Non
             if chance.random() < 0.5 and at + 1 > len(signature.inputs):
                 probe.inputs.pop()
             else:
-                probe.inputs.append(probe.inputs[at])
+                probe.inputs += [probe.inputs[at]] * chance.choice([1, 1, 2, 3, 6])
     while probe.inputs and probe.inputs[-1] is None:
         probe.inputs.pop()
     constants(probe, chance)
     extents(probe, chance)
-    if len(signature.outputs) > 1:
+    if signature.outputs and signature.outputs[-1].option == "variadic" and chance.random() < 0.6:
+        probe.outputs = chance.choice([1, 2, 2, 3, 4, 6, 8])
+        if "num_outputs" in signature.attributes and (len(probe.inputs) < 2 or probe.inputs[1] is None):
+            probe.attributes["num_outputs"] = helper.make_attribute("num_outputs", probe.outputs)
+    elif len(signature.outputs) > 1:
         required = sum(port.option == "single" for port in signature.outputs)
         if chance.random() < 0.5:
             probe.outputs = chance.randint(max(1, required), len(signature.outputs))
@@ -310,6 +316,16 @@ def add_axis(probe: Probe, chance: random.Random, only_first: bool) -> None:
             added = numpy.array([0 if array.size == 2 * rank else chance.choice([1, extent])], array.dtype)
             probe.inputs[at] = value.but(array=numpy.concatenate([each for part in parts for each in (added, part)]))
     shift_axes(probe, chance, rank, 1)
+
+
+def ranked(probe: Probe, chance: random.Random) -> None:
+    """Another rank of the first input, and of those that have the same."""
+    wanted = chance.randrange(7)
+    for _ in range(7):
+        rank = first_rank(probe)
+        if rank is None or rank == wanted:
+            return
+        (prepended if rank < wanted else cut)(probe, chance)
 
 
 def shift_axes(probe: Probe, chance: random.Random, rank: int, by: int) -> None:

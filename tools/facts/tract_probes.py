@@ -20,7 +20,7 @@ import onnx
 import measuring
 
 VERSION = "0.23.9"
-HEAD = {"source": f"tract-onnx {VERSION}", "device": "CPU"}
+HEAD = {"source": f"tract-onnx {VERSION}", "device": "CPU", "inputs": "named"}
 
 
 def make_serve(options):
