@@ -66,8 +66,14 @@ class Operator:
         number, left = best_test(self.matrix[rows], outcomes)
         column = self.matrix[rows, number]
         inside = numpy.isin(column, left)
-        parts = [",".join(map(str, numpy.unique(column[side]))) + self.tree(rows[side]) for side in (inside, ~inside)]
-        return f"{{{number}:{''.join(parts)}}}"
+        return f"{{{number}:{self.branch(rows[inside], number)}{self.branch(rows[~inside], number)}}}"
+
+    def branch(self, rows: numpy.ndarray, number: int) -> str:
+        """The values of a property that some rows have, and the tree of these rows."""
+        tree, outcomes = self.tree(rows), self.outcomes[rows]
+        if (outcomes == outcomes[0]).all():
+            tree = without(tree, number)
+        return ",".join(map(str, numpy.unique(self.matrix[rows, number]))) + tree
 
     def leaf(self, rows: numpy.ndarray) -> str:
         """Tests that admit what rows of one outcome prove, then the outcome."""

@@ -26,6 +26,11 @@ MAX_MEMORY = 8 << 30
 SHAPED = {f"attribute.{name}" for name in "hidden_size K N num_heads kv_num_heads q_num_heads num_groups groups group sample_size".split()}
 # Operators that fail for some constants of integers when they are computed before the run, as for a division by zero.
 VALUES = {"ai.onnx::BitShift", "ai.onnx::Div", "ai.onnx::Mod"}
+# Operators of most models.
+FREQUENT = {
+    f"ai.onnx::{name}"
+    for name in "AveragePool BatchNormalization Clip Concat Conv ConvTranspose Expand Gather Gemm MatMul MaxPool ReduceMean Reshape Resize Slice Softmax Split Squeeze Transpose Unsqueeze".split()
+}
 # From this number of pairs that differ in one property only, all with one outcome, the property does not matter.
 PAIRS = 8
 MOST_PROPERTIES = 60
@@ -173,10 +178,11 @@ def generate(task) -> list[Row]:
 
 
 def wanted(versions: list[Signature]) -> int:
-    """More probes for operators with more versions, inputs and attributes."""
+    """More probes for operators with more versions, inputs and attributes, and for those that most models have."""
     inputs = {port.name for one in versions for port in one.inputs}
     attributes = {name for one in versions for name in one.attributes}
-    return min(700, 100 + 30 * len(versions) + 45 * len(inputs) + 10 * len(attributes))
+    count = min(700, 100 + 30 * len(versions) + 45 * len(inputs) + 10 * len(attributes))
+    return 2 * count if versions[0].operator in FREQUENT else count
 
 
 def read(cache: Path | None) -> list[dict]:

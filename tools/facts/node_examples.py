@@ -23,6 +23,13 @@ TEXTS = {
     "v_quant_type": [b"NONE", b"PER_TENSOR", b"PER_CHANNEL"],
 }
 
+
+def window(kernel: list[int], step: int) -> dict:
+    """The attributes of a window that exporters write, with as many pads as keep the extents for a step of 1."""
+    pads = [(extent - 1) // 2 for extent in kernel]
+    return {"kernel_shape": kernel, "strides": [step] * len(kernel), "pads": [*pads, *pads]}
+
+
 QLINEAR = [(2, 3), 0.5, 1, (2, 3), 0.5, 1, 0.5, 1]
 
 EXAMPLES = {
@@ -36,16 +43,50 @@ EXAMPLES = {
         ({"value_string": "a"}, []),
         ({"value_strings": ["a", "b"]}, []),
     ],
+    "ai.onnx::AveragePool": [
+        ({**window(kernel, 2), "ceil_mode": 0, "count_include_pad": 1}, [(1, 4, *[8] * len(kernel))]) for kernel in ([2, 2], [3, 3], [1, 1], [3])
+    ],
+    "ai.onnx::BatchNormalization": [({"epsilon": 1e-5, "momentum": 0.9}, [(1, 4, *[6] * axes), *[(4,)] * 4]) for axes in (1, 2, 3)],
+    "ai.onnx::Clip": [({}, [(2, 3), 0.0, 6.0]), ({}, [(1, 4, 8, 8), 0.0]), ({}, [(2, 3, 4), (), ()])],
     "ai.onnx::Conv": [
         ({}, [(1, 4, 8, 8), (6, 4, 3, 3)]),
         ({"group": 2}, [(1, 4, 8, 8), (6, 2, 3, 3), (6,)]),
         ({"group": 4, "strides": [2, 2]}, [(1, 4, 8, 8), (4, 1, 3, 3), (4,)]),
         ({"pads": [1, 1, 1, 1], "dilations": [2, 2], "kernel_shape": [3, 3]}, [(1, 4, 8, 8), (6, 4, 3, 3), (6,)]),
+        *(
+            ({**window(kernel, step), "dilations": [1] * len(kernel), "group": group}, [(1, 4, *[8] * len(kernel)), (6 if group == 1 else 4, 4 // group, *kernel), *bias])
+            for kernel in ([1, 1], [3, 3], [5, 3], [1], [3], [1, 1, 1], [3, 3, 3])
+            for group, step, bias in ((1, 1, [(6,)]), (1, 2, []), (4, 1, [(4,)]), (2, 2, []))
+        ),
     ],
     "ai.onnx::ConvTranspose": [
         ({}, [(1, 4, 8, 8), (4, 6, 3, 3)]),
         ({"group": 2}, [(1, 4, 8, 8), (4, 3, 3, 3), (6,)]),
         ({"strides": [2, 2], "pads": [1, 1, 1, 1], "output_padding": [1, 1]}, [(1, 4, 8, 8), (4, 6, 3, 3), (6,)]),
+        *(
+            ({**window(kernel, 2), "dilations": [1] * len(kernel), "group": 1}, [(1, 4, *[5] * len(kernel)), (4, 6, *kernel), (6,)])
+            for kernel in ([1, 1], [2, 2], [4, 4], [3], [2, 2, 2])
+        ),
+    ],
+    "ai.onnx::Expand": [({}, [(1, 3, 1), [2, 3, 4]]), ({}, [(3, 1), (3,)]), ({}, [(1,), [5]]), ({}, [(), [2, 2]])],
+    "ai.onnx::Gemm": [({"alpha": 1.0, "beta": 1.0, "transB": 1}, [(2, 3), (4, 3), (4,)]), ({"alpha": 1.0, "beta": 1.0}, [(2, 3), (3, 4), (4,)])],
+    "ai.onnx::MaxPool": [
+        ({**window(kernel, step), "dilations": [1] * len(kernel), "ceil_mode": 0}, [(1, 4, *[8] * len(kernel))])
+        for kernel in ([2, 2], [3, 3], [1, 1], [3], [2, 2, 2])
+        for step in (1, 2)
+    ],
+    "ai.onnx::Resize": [
+        ({"mode": mode, "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}, [(1, 3, 4, 4), *rest])
+        for mode in ("nearest", "linear")
+        for rest in ([None, [1.0, 1.0, 2.0, 2.0]], [None, None, [1, 3, 8, 8]], [None, None, (4,)])
+    ],
+    "ai.onnx::Slice": [
+        ({}, [(2, 3, 4, 5, 6)[:rank], [0], [2], [axis], *step]) for rank in (1, 2, 3, 4, 5) for axis in {0, rank - 1} for step in ([], [[1]], [[2]])
+    ],
+    "ai.onnx::Split": [
+        *(({"axis": 1}, [(2, 6, 4), sizes]) for sizes in ([3, 3], [2, 2, 2], [1, 5])),
+        ({"axis": -1}, [(2, 3, 4, 6), [3, 3]]),
+        ({"axis": 0}, [(6,), [2, 4]]),
     ],
     "ai.onnx::GlobalLpPool": [({"p": 2}, [(1, 3, 5, 5)])],
     "ai.onnx::LpPool": [({"kernel_shape": [2, 2]}, [(1, 3, 5, 5)])],
@@ -69,8 +110,14 @@ EXAMPLES = {
         f"ai.onnx::Reduce{kind}": [({"keepdims": keep}, [(2, 3, 4), (count,)]) for keep in (0, 1) for count in (1, 2)]
         for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
     },
-    "ai.onnx::Squeeze": [({}, [(1, 3, 1, 4), (count,)]) for count in (1, 2)],
-    "ai.onnx::Unsqueeze": [({}, [(3, 4), (count,)]) for count in (1, 2)],
+    "ai.onnx::Squeeze": [
+        *(({}, [(1, 3, 1, 4), (count,)]) for count in (1, 2)),
+        *(({}, [shape, axes]) for shape, axes in (((1,), [0]), ((2, 1), [1]), ((2, 1, 3), [1]), ((1, 1, 3), [0, 1]), ((2, 3, 1, 1), [-1]))),
+    ],
+    "ai.onnx::Unsqueeze": [
+        *(({}, [(3, 4), (count,)]) for count in (1, 2)),
+        *(({}, [shape, axes]) for shape, axes in (((), [0]), ((2,), [0]), ((2,), [0, 2]), ((2, 3), [1]), ((2, 3, 4), [-1]))),
+    ],
     "ai.onnx.ml::Normalizer": [({"norm": "L2"}, [(2, 3)]), ({"norm": "MAX"}, [(3,)])],
     "com.microsoft::Attention": [
         ({"num_heads": 2}, [(2, 4, 8), (8, 24), (24,)]),

@@ -12,7 +12,6 @@ sys.path[:0] = [str(TOOLS), str(TOOLS / "facts")]
 onnx = pytest.importorskip("onnx")
 
 import measured  # noqa: E402: the path is set above
-import measured_twin  # noqa: E402: as above
 import measuring  # noqa: E402: as above
 import node_probes  # noqa: E402: as above
 from node_properties import list_class, number, properties  # noqa: E402: as above
@@ -128,29 +127,3 @@ def serve_lengths(pipe) -> None:
 def test_a_crash_concerns_one_model():
     models = [b"a", b"x", b"!", b"b", b"c"]
     assert measuring.ask_all(serve_lengths, models, 1) == ["", "rejected", "crashed", "", ""]
-
-
-def test_the_twin_decides_a_model_by_its_nodes(known, tmp_path):
-    table = measured.compile(
-        [
-            {"operator": "ai.onnx::Relu", "version": 14, "properties": {"type.T": ty}, "outcome": outcome}
-            for ty, outcome in (("float", "+"), ("int64", "-"))
-        ],
-        {"source": "a 1", "device": "CPU"},
-    )
-    read = measured_twin.read_table(table)
-
-    def verdict(element: str) -> str:
-        path = tmp_path / f"{element}.onnx"
-        ty = helper.make_tensor_type_proto(getattr(onnx.TensorProto, element.upper()), [2])
-        graph = helper.make_graph(
-            [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Det", ["x"], ["unused"])],
-            "g",
-            [onnx.ValueInfoProto(name="x", type=ty)],
-            [onnx.ValueInfoProto(name="y", type=ty)],
-        )
-        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)]), path)
-        types = {"k": "tensor", "e": element, "s": [2]}
-        return measured_twin.verdict(path, answer({"x": types}, {"y": types}), known, read)[0]
-
-    assert [verdict(element) for element in ("float", "int64", "double")] == ["runs", "rejected", "undecided"]

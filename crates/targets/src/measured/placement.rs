@@ -134,6 +134,9 @@ fn nodes<'a>(
         let is_exit = matches!(body.step(step).kind, StepKind::Exit(_));
         let is_decided_by_others =
             checked.is_call(body, step) || (is_conversion(body, step) && is_attached(body, step));
+        if table.through.is_none() && checked.is_call(body, step) && has_overload(body, step) {
+            found_nodes.push((step, Found::unknown("it calls an overload of a function".to_owned())));
+        }
         let is_used = used.contains(&step);
         if is_exit
             || folded.has_all_of(body, step)
@@ -149,6 +152,10 @@ fn nodes<'a>(
         found_nodes.push((step, found));
     }
     found_nodes
+}
+
+fn has_overload(body: &Body<'_>, step: StepId) -> bool {
+    body.step(step).node.overload().is_ok_and(|overload| !overload.is_empty())
 }
 
 /// The steps on which an output of the graph depends.

@@ -219,3 +219,58 @@ fn advice_names_a_change_with_which_the_device_runs_the_node() {
         assert_eq!(advice(graph)[0].as_deref(), help, "{graph}");
     }
 }
+
+/// The verdict of a runtime of its own, not of a device behind a provider.
+fn of_runtime(head: &str, graph: &str) -> (Outcome, Vec<String>) {
+    let table = format!(
+        "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\n"
+    );
+    let target = Target::from_text(format!("runtime {head}"), table).unwrap();
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
+    let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
+    let options = Options { functions: true, ..Options::default() };
+    let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+    let (outcome, reasons, _) = target.judge(&mut checked, true);
+    (outcome, reasons.into_iter().map(|reason| reason.message).collect())
+}
+
+#[test]
+fn inputs_of_the_model_declare_as_much_as_the_runtime_requires() {
+    let (unranked, unnamed) =
+        ("g (float[] x) => (y) { y = Relu(x) }", "g (float[?, 2] x) => (y) { y = Relu(x) }");
+    for (graph, head, outcome) in [
+        (unranked, "", Outcome::Runs),
+        (unranked, "inputs ranked", Outcome::Rejected),
+        (unranked, "inputs named", Outcome::Rejected),
+        (unnamed, "inputs ranked", Outcome::Runs),
+        (unnamed, "inputs named", Outcome::Rejected),
+        ("g (float[N, 2] x) => (y) { y = Relu(x) }", "inputs named", Outcome::Runs),
+    ] {
+        assert_eq!(of_runtime(head, graph).0, outcome, "{head} {graph}");
+    }
+    let (_, messages) = of_runtime("inputs ranked", unranked);
+    assert!(
+        messages[0].ends_with("does not load the model: the input `x` has no declared rank"),
+        "{messages:?}"
+    );
+}
+
+#[test]
+fn a_node_whose_results_are_not_used_may_be_removed() {
+    let graph = "g (float[2] x) => (y) { y = Relu(x)  z = Abs(x) }";
+    assert_eq!(of_runtime("", graph).0, Outcome::Undecided);
+    assert_eq!(of_runtime("unused removed", graph).0, Outcome::Runs);
+    let used = "g (float[2] x) => (y) { z = Abs(x)  y = Relu(z) }";
+    assert_eq!(of_runtime("unused removed", used).0, Outcome::Rejected);
+}
+
+#[test]
+fn a_node_with_nested_graphs_is_undecided() {
+    let graph = |inner: &str| {
+        format!(
+            "g (bool c, float[2] x) => (y) {{ y = If(c) <then_branch = a () => (u) {{ u = Relu(x) }}, else_branch = b () => (v) {{ v = {inner}(x) }}> }}"
+        )
+    };
+    assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Undecided);
+    assert_eq!(of_runtime("unused removed", &graph("Abs")).0, Outcome::Rejected);
+}
