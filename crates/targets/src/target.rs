@@ -35,7 +35,7 @@ pub struct Target {
     known: OnceLock<Known>,
 }
 
-/// Where the text of a target is.
+/// The storage of the text of a target.
 #[derive(Debug)]
 enum Text {
     Plain(&'static str),
@@ -43,7 +43,7 @@ enum Text {
     Compressed(&'static [u8]),
 }
 
-/// What is known about a target.
+/// The facts about a target.
 #[derive(Debug)]
 pub enum Known {
     /// Signatures and kernels of a runtime.
@@ -168,7 +168,7 @@ impl Target {
         self.name
     }
 
-    /// What is known about it.
+    /// The facts about it.
     #[must_use]
     pub fn facts(&self) -> &Known {
         self.known.get_or_init(|| self.read().expect("a test of this crate reads the embedded texts"))
@@ -266,6 +266,16 @@ mod tests {
         assert_eq!(error, Err(TargetError::Unknown));
         let error = Target::from_text("qnn".to_owned(), "typeloom-measured 1".to_owned()).map(Target::name);
         assert_eq!(error, Err(TargetError::Name("qnn".to_owned())));
+    }
+
+    #[test]
+    fn the_example_of_the_manual_is_a_target() {
+        let manual = include_str!("../../../docs/targets.md");
+        let from = manual.find("```text\ntypeloom-measured 1").unwrap() + "```text\n".len();
+        let text = &manual[from..from + manual[from..].find("```").unwrap()];
+        let target = Target::from_text("my-board".to_owned(), text.to_owned()).unwrap();
+        let Known::Measured(table) = target.facts() else { panic!("it has measurements") };
+        assert_eq!((table.device, table.rows()), ("Board NPU", 28));
     }
 
     #[test]

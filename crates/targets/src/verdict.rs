@@ -31,7 +31,7 @@ pub enum Outcome {
 pub struct Verdict<'a> {
     /// The reasons, those of the whole model first, then by body and node.
     pub issues: Vec<(TargetSite<'a>, TargetIssue)>,
-    /// Where the nodes run, for a measured target.
+    /// The assignment of the nodes, for a measured target.
     pub placement: Option<Placement>,
 }
 

@@ -44,7 +44,7 @@ use typeloom_solver::model::CheckError;
 /// ```
 #[doc(inline)]
 pub use typeloom_targets::Outcome;
-/// Where the nodes of a model run on a device.
+/// The assignment of the nodes of a model to a device and the CPU.
 #[doc(inline)]
 pub use typeloom_targets::{Assignment, PlacedNode, Placement, TargetError};
 
@@ -62,7 +62,7 @@ use crate::check::Checked;
 /// assert_eq!(newest.name(), "onnxruntime-1.32");
 /// assert_eq!((newest.package(), newest.provider()), ("onnxruntime 1.32.0", "CPUExecutionProvider"));
 /// assert!(Target::named("onnxruntime").is_none());
-/// assert_eq!(Target::group("onnxruntime").len(), 2);
+/// assert_eq!(Target::group("onnxruntime").len(), 3);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Target(&'static typeloom_targets::Target);
@@ -74,7 +74,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// An error for each reason of a rejection, and a warning for each node that is undecided.
     pub diagnostics: Vec<Diagnostic>,
-    /// Where the nodes run, for a device or runtime whose nodes were measured.
+    /// The assignment of the nodes, for a device or runtime whose nodes were measured.
     pub placement: Option<Placement>,
 }
 
@@ -116,7 +116,7 @@ impl Target {
         self.0.name()
     }
 
-    /// What is known about it.
+    /// The facts about it.
     #[must_use]
     pub fn facts(self) -> &'static Known {
         self.0.facts()

@@ -52,7 +52,7 @@ pub struct Table<'t> {
     pub through: Option<&'t str>,
     /// Whether all measured models had fixed extents.
     pub is_fixed: bool,
-    /// What the types of inputs of the model must declare.
+    /// The requirement on the declared types of inputs of the model.
     pub inputs: Inputs,
     /// Whether nodes that reach no output of the model are removed before the others are compiled.
     pub removes_unused: bool,
@@ -60,7 +60,7 @@ pub struct Table<'t> {
     operators: BTreeMap<&'t str, Operator<'t>>,
 }
 
-/// What a device requires of the declared types of inputs of the model.
+/// A requirement on the declared types of inputs of the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Inputs {
     /// Nothing.

@@ -42,7 +42,7 @@ pub struct PlacedNode {
     pub partition: Option<u32>,
 }
 
-/// Where a node runs. A later one hides an earlier one.
+/// The assignment of a node. A later one hides an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Assignment {
     /// On the device.
