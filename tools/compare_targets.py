@@ -31,7 +31,7 @@ import onnx
 from onnx import TensorProto
 
 TARGETS = {"1.32.0": "onnxruntime-1.32", "1.31.1": "onnxruntime-1.31", "1.24.4": "onnxruntime-1.24"}
-MEASURED = {"openvino": "openvino-2026.4-cpu", "tract": "tract-0.23"}
+MEASURED = {"openvino": "openvino-2026.4-cpu"}
 OPENVINO = "2026.4.1"
 SECONDS = 60
 # The part of the verdicts about a measured runtime that may be wrong.
@@ -50,6 +50,7 @@ def main() -> int:
     arguments.add_argument("folders", nargs="*", type=Path)
     arguments.add_argument("--runtime", choices=["onnxruntime", "openvino", "tract"], default="onnxruntime", help="the loader")
     arguments.add_argument("--tract", default="engines/tract/target/debug/probe", help="the command that loads models with tract")
+    arguments.add_argument("--targets", type=Path, metavar="FILE", help="take the verdicts from this file of a measured target")
     arguments.add_argument("--nodes", type=int, default=0, metavar="NUMBER", help="compare this many models of one random node")
     arguments.add_argument("--typeloom", default="typeloom", help="the command")
     arguments.add_argument("--every", type=int, default=1, metavar="NUMBER", help="compare only every such model, for a quick run")
@@ -59,6 +60,9 @@ def main() -> int:
     arguments.add_argument("--undecided", action="store_true", help="print the undecided models as well")
     options = arguments.parse_args()
     target = installed_target(options.runtime)
+    if options.targets:
+        target = options.targets.stem
+    own = ["--targets", str(options.targets)] if options.targets else ["--target", target]
     models = sorted({path for folder in options.folders for path in folder.rglob("*.onnx")})[:: options.every]
     with tempfile.TemporaryDirectory() as folder:
         changes = dict.fromkeys(models, "")
@@ -66,7 +70,7 @@ def main() -> int:
             changes = variants(models, options.variants or options.nodes, options.seed, Path(folder), 1.0 if options.nodes else ONE_NODE)
         models = list(changes)
         loaded = load_all(models, lambda: loader(options.runtime, options.tract))
-        reported = check_all(options.typeloom, target, models)
+        reported = check_all([options.typeloom, "check", *own], target, models)
         wrong, decided = compare(changes, loaded, reported, options.undecided)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
@@ -85,7 +89,7 @@ def installed_target(runtime: str) -> str:
         if not openvino.__version__.startswith(f"{OPENVINO}-"):
             raise SystemExit(f"openvino is {openvino.__version__}; the known version is {OPENVINO}")
     if runtime != "onnxruntime":
-        return MEASURED[runtime]
+        return MEASURED.get(runtime, runtime)
     import onnxruntime
 
     if onnxruntime.__version__ not in TARGETS:
@@ -113,12 +117,12 @@ def compare(changes, loaded, reported, show_undecided: bool) -> tuple[list[Path]
     return wrong, decided
 
 
-def check_all(command: str, target: str, models: list[Path]) -> dict[Path, tuple[str, list[str]]]:
+def check_all(command: list[str], target: str, models: list[Path]) -> dict[Path, tuple[str, list[str]]]:
     """The verdict of each model, and the codes of its diagnostics."""
     found = {}
     for start in range(0, len(models), FILES_PER_COMMAND):
         part = models[start : start + FILES_PER_COMMAND]
-        line = [command, "check", "--no-external-data", "--format", "concise", "--target", target, *map(str, part)]
+        line = [*command, "--no-external-data", "--format", "concise", *map(str, part)]
         output = subprocess.run(line, capture_output=True, text=True, check=False).stdout
         found.update(verdicts(output, target, part))
     return found

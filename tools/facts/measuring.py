@@ -110,6 +110,7 @@ def main(parser: argparse.ArgumentParser, name: str, head: dict[str, str], make_
     """
     parser.add_argument("--typeloom", default="typeloom", help="the command, which infers the types of the probes")
     parser.add_argument("--check", action="store_true", help="compare the committed table, write nothing")
+    parser.add_argument("--output", type=Path, help="write the text to this file, as `check --targets FILE` reads it")
     parser.add_argument("--cache", type=Path, help="read and write measured rows in this file (JSON lines)")
     parser.add_argument("--workers", type=int, default=2, help="processes that generate or ask")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of probes")
@@ -119,6 +120,9 @@ def main(parser: argparse.ArgumentParser, name: str, head: dict[str, str], make_
     text = measured.compile([row for own in measured.grouped(rows).values() for row in pruned(own)], head)
     if options.only:
         print(text, end="")
+        return 0
+    if options.output:
+        options.output.write_text(text)
         return 0
     return int(measured.store(name, text, options.check))
 

@@ -61,6 +61,8 @@ pub fn details(target: Target) -> Map<String, Value> {
         Known::Measured(table) => {
             add("through", json!(table.through));
             add("fixed", json!(table.is_fixed));
+            add("inputs", json!(table.inputs.need()));
+            add("removes_unused", json!(table.removes_unused));
             add("measurements", json!(table.rows()));
             let operators = table.operators().map(|(name, operator)| {
                 let value = json!({

@@ -82,6 +82,12 @@ fn describe(target: Target) -> String {
             }
             let extents = if table.is_fixed { "fixed in all measurements" } else { "fixed and open" };
             let _ = writeln!(text, "  extents      {extents}");
+            if let Some(need) = table.inputs.need() {
+                let _ = writeln!(text, "  inputs       {need}");
+            }
+            if table.removes_unused {
+                let _ = writeln!(text, "  unused nodes are removed");
+            }
             let _ = writeln!(text, "  operators    {}", table.operators().count());
             let _ = writeln!(text, "  measurements {}", table.rows());
             let head = ["operator", "versions", "measurements", "cases: device", "CPU", "fail", "undecided"];

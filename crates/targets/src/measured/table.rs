@@ -72,6 +72,18 @@ pub enum Inputs {
     Named,
 }
 
+impl Inputs {
+    /// The requirement on each input, as text.
+    #[must_use]
+    pub fn need(self) -> Option<&'static str> {
+        match self {
+            Self::Any => None,
+            Self::Ranked => Some("a declared rank"),
+            Self::Named => Some("a number or a name for each extent"),
+        }
+    }
+}
+
 /// The measurements of one operator.
 #[derive(Debug)]
 pub struct Operator<'t> {
