@@ -26,6 +26,8 @@ MAX_MEMORY = 8 << 30
 SHAPED = {f"attribute.{name}" for name in "hidden_size K N num_heads kv_num_heads q_num_heads num_groups groups group sample_size".split()}
 # Operators that fail for some constants of integers when they are computed before the run, as for a division by zero.
 VALUES = {"ai.onnx::BitShift", "ai.onnx::Div", "ai.onnx::Mod"}
+# Operators that may be rejected for the relation between the extents of two inputs, which is no property.
+RELATED = {"ai.onnx::GatherElements"}
 # Operators of most models.
 FREQUENT = {
     f"ai.onnx::{name}"
@@ -170,7 +172,7 @@ def outcome(operator: Signature, row: Row, error: str, depends) -> str:
     if row.operator in VALUES and stored and "int" in row.properties["type.T"]:
         return "?"
     if not error:
-        return "+"
+        return "?" if row.operator in RELATED else "+"
     composed = any(value.startswith(("seq(", "optional(", "map(")) for value in row.properties.values())
     return "?" if composed or depends(operator, row) else "-"
 

@@ -16,6 +16,7 @@ DATA = {"value_float", "value_floats", "value_int", "value_ints", "value_string"
 REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
 LENGTHS = {
     "ai.onnx::Col2Im": "image_shape",
+    "ai.onnx::ConstantOfShape": "input",
     "ai.onnx::Squeeze": "axes",
     "ai.onnx::Unsqueeze": "axes",
     **{f"ai.onnx::Reduce{kind}": "axes" for kind in REDUCTIONS},

@@ -21,7 +21,7 @@ from onnx import TensorProto
 import measuring
 
 VERSION = "2026.4.1"
-HEAD = {"source": f"openvino {VERSION}", "device": "CPU", "inputs": "ranked", "unused": "removed"}
+HEAD = {"source": f"openvino {VERSION}", "device": "CPU", "inputs": "ranked", "unused": "removed", "functions": "rejected"}
 
 
 def serve(pipe) -> None:

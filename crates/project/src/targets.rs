@@ -63,6 +63,7 @@ pub fn details(target: Target) -> Map<String, Value> {
             add("fixed", json!(table.is_fixed));
             add("inputs", json!(table.inputs.need()));
             add("removes_unused", json!(table.removes_unused));
+            add("rejects_functions", json!(table.rejects_functions));
             add("measurements", json!(table.rows()));
             let operators = table.operators().map(|(name, operator)| {
                 let value = json!({

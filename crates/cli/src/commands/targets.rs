@@ -88,6 +88,9 @@ fn describe(target: Target) -> String {
             if table.removes_unused {
                 let _ = writeln!(text, "  unused nodes are removed");
             }
+            if table.rejects_functions {
+                let _ = writeln!(text, "  functions    do not run");
+            }
             let _ = writeln!(text, "  operators    {}", table.operators().count());
             let _ = writeln!(text, "  measurements {}", table.rows());
             let head = ["operator", "versions", "measurements", "cases: device", "CPU", "fail", "undecided"];

@@ -151,7 +151,7 @@ fn targets_are_listed_and_described_for_people_and_programs() {
     };
     let all = json(&[]);
     assert_eq!(all[0]["groups"]["qnn"], json!(["qnn-gpu", "qnn-npu"]));
-    assert_eq!(all[0]["targets"][0]["name"], "onnxruntime-1.31");
+    assert_eq!(all[0]["targets"][0]["name"], "onnxruntime-1.32");
     let npu = json(&["qnn-npu"]);
     assert_eq!(npu[0]["through"], "onnxruntime QNNExecutionProvider");
     assert_eq!(npu[0]["measured"]["ai.onnx::Abs"]["versions"], json!(["6", "13"]));

@@ -31,6 +31,10 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    pub(crate) fn nowhere(reason: String) -> Self {
+        Self { place: Assignment::Nowhere, conditions: BTreeSet::new(), reason, advice: None }
+    }
+
     pub(crate) fn unknown(reason: String) -> Self {
         Self { place: Assignment::Unknown, conditions: BTreeSet::new(), reason, advice: None }
     }

@@ -79,7 +79,11 @@ pub(crate) fn placement<'a>(
         conditions.extend(inputs.iter().map(|input| format!("the unnamed extents of `{input}` are numbers")));
     }
     undeclared(table.inputs, checked, issues);
-    for body in checked.bodies() {
+    let bodies_to_place = match table.rejects_functions {
+        true => checked.bodies().into_iter().take(1).collect(),
+        false => checked.bodies(),
+    };
+    for body in bodies_to_place {
         let mut places = BTreeMap::new();
         for (step, found) in nodes(table, checked, &body, &unnamed, &mut advices) {
             let Found { place, conditions: own, reason, advice } = found;
@@ -128,18 +132,19 @@ fn nodes<'a>(
     let body = &solved.body;
     let folded = Folded::new(table, checked, solved);
     let used = used(body);
+    let measures_constants = table.operator("ai.onnx::Constant").is_some();
     let (from, to) = body.graph(body.root()).steps;
     let mut found_nodes = Vec::new();
     for step in (from..to).map(StepId::new) {
         let is_exit = matches!(body.step(step).kind, StepKind::Exit(_));
         let is_decided_by_others =
             checked.is_call(body, step) || (is_conversion(body, step) && is_attached(body, step));
-        if table.through.is_none() && checked.is_call(body, step) && has_overload(body, step) {
-            found_nodes.push((step, Found::unknown("it calls an overload of a function".to_owned())));
+        if checked.is_call(body, step) && table.rejects_functions {
+            found_nodes.push((step, Found::nowhere("a call of a function of the model".to_owned())));
         }
         let is_used = used.contains(&step);
         if is_exit
-            || folded.has_all_of(body, step)
+            || (folded.has_all_of(body, step) && !measures_constants)
             || is_decided_by_others
             || (!is_used && table.removes_unused)
         {
@@ -152,10 +157,6 @@ fn nodes<'a>(
         found_nodes.push((step, found));
     }
     found_nodes
-}
-
-fn has_overload(body: &Body<'_>, step: StepId) -> bool {
-    body.step(step).node.overload().is_ok_and(|overload| !overload.is_empty())
 }
 
 /// The steps on which an output of the graph depends.

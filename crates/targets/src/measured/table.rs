@@ -10,6 +10,7 @@
 //! inputs ranked                                 optional: inputs of the model need a declared rank; `inputs named`:
 //!                                               each extent of an input needs a number or a name
 //! unused removed                                optional: nodes that reach no output are not compiled
+//! functions rejected                            optional: calls of functions of the model do not run
 //! op ai.onnx::Softmax 960                       an operator and its number of rows; for a node between
 //!                                               `DequantizeLinear` and `QuantizeLinear`: `Softmax/quantized`
 //!   version 11 13                               a property and its values, numbered from 0
@@ -56,6 +57,8 @@ pub struct Table<'t> {
     pub inputs: Inputs,
     /// Whether nodes that reach no output of the model are removed before the others are compiled.
     pub removes_unused: bool,
+    /// Whether calls of functions of the model do not run.
+    pub rejects_functions: bool,
     /// The operators by qualified name, `ai.onnx::Relu`.
     operators: BTreeMap<&'t str, Operator<'t>>,
 }
@@ -181,6 +184,7 @@ impl<'t> Table<'t> {
                     };
                 }
                 "unused" if rest == "removed" => table.removes_unused = true,
+                "functions" if rest == "rejected" => table.rejects_functions = true,
                 "op" => {
                     let name = words.next().ok_or_else(|| wrong("an operator without a name".to_owned()))?;
                     let rows = words.next().and_then(|rows| rows.parse().ok());

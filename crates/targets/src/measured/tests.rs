@@ -226,7 +226,7 @@ fn of_runtime(head: &str, graph: &str) -> (Outcome, Vec<String>) {
         "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\n"
     );
     let target = Target::from_text(format!("runtime {head}"), table).unwrap();
-    let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]> {graph}");
     let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
@@ -273,4 +273,12 @@ fn a_node_with_nested_graphs_is_undecided() {
     };
     assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Undecided);
     assert_eq!(of_runtime("unused removed", &graph("Abs")).0, Outcome::Rejected);
+}
+
+#[test]
+fn a_runtime_without_functions_rejects_their_calls() {
+    let graph = "g (float[2] x) => (y) { y = own.f(x) } <domain: \"own\", opset_import: [\"\" : 22]> f (x) => (y) { y = Relu(x) }";
+    assert_eq!(of_runtime("", graph).0, Outcome::Runs);
+    let (outcome, messages) = of_runtime("functions rejected", graph);
+    assert_eq!((outcome, messages.len()), (Outcome::Rejected, 1), "{messages:?}");
 }

@@ -719,7 +719,7 @@ export type TargetName = {
  */
 name: string,
 /**
- * The verdict in words.
+ * The verdict as text.
  */
 verdict: string, };
 
@@ -732,7 +732,7 @@ export type TargetView = {
  */
 name: string,
 /**
- * The verdict in words.
+ * The verdict as text.
  */
 verdict: string,
 /**
@@ -774,7 +774,7 @@ place: string,
  */
 letter: string,
 /**
- * The number and the place in words.
+ * The number and the assignment as text.
  */
 text: string, };
 
