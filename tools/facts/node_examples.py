@@ -48,6 +48,7 @@ EXAMPLES = {
     ],
     "ai.onnx::BatchNormalization": [({"epsilon": 1e-5, "momentum": 0.9}, [(1, 4, *[6] * axes), *[(4,)] * 4]) for axes in (1, 2, 3)],
     "ai.onnx::Clip": [({}, [(2, 3), 0.0, 6.0]), ({}, [(1, 4, 8, 8), 0.0]), ({}, [(2, 3, 4), (), ()])],
+    "ai.onnx::ConstantOfShape": [({}, [[2, 3, 4, 5, 1, 2][:rank]]) for rank in range(1, 7)] + [({}, [(rank,)]) for rank in range(1, 7)],
     "ai.onnx::Conv": [
         ({}, [(1, 4, 8, 8), (6, 4, 3, 3)]),
         ({"group": 2}, [(1, 4, 8, 8), (6, 2, 3, 3), (6,)]),
