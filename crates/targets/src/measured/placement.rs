@@ -64,6 +64,9 @@ impl Placement {
     }
 }
 
+/// A body with the assignment of its nodes.
+type Placed<'a> = (SolvedBody<'a>, BTreeMap<StepId, Assignment>);
+
 /// The issues of a model, and where its nodes run.
 pub(crate) fn placement<'a>(
     table: &Table<'static>,
@@ -73,7 +76,7 @@ pub(crate) fn placement<'a>(
     let mut placement = Placement::default();
     let mut conditions = BTreeSet::new();
     let mut advices = Advices::default();
-    let mut bodies: Vec<(SolvedBody<'a>, BTreeMap<StepId, Assignment>)> = Vec::new();
+    let mut bodies: Vec<Placed<'a>> = Vec::new();
     let (unnamed, inputs) = unnamed(checked);
     if table.is_fixed {
         conditions.extend(inputs.iter().map(|input| format!("the unnamed extents of `{input}` are numbers")));
@@ -251,13 +254,9 @@ fn conversions(body: &Body<'_>, places: &mut BTreeMap<StepId, Assignment>) {
 }
 
 /// The places of the nodes of the graph, with calls of functions: a call is where the worst of its nodes is.
-fn with_calls<'a>(
-    checked: &Checked<'a>,
-    bodies: &[(SolvedBody<'a>, BTreeMap<StepId, Assignment>)],
-) -> BTreeMap<StepId, Assignment> {
+fn with_calls<'a>(checked: &Checked<'a>, bodies: &[Placed<'a>]) -> BTreeMap<StepId, Assignment> {
     let Some((main, own)) = bodies.first() else { return BTreeMap::new() };
-    let mut by_function: BTreeMap<(&str, &str), Vec<&(SolvedBody<'a>, BTreeMap<StepId, Assignment>)>> =
-        BTreeMap::new();
+    let mut by_function: BTreeMap<(&str, &str), Vec<&Placed<'a>>> = BTreeMap::new();
     for body in bodies {
         if let Some(function) = source(&body.0.body) {
             by_function.entry(function).or_default().push(body);
