@@ -17,7 +17,7 @@
 //! Limits: nodes in the bodies of functions are not changed. Changes that help only together are not found,
 //! apart from those of all inputs of one node.
 //!
-//! **Cost:** a check of the model for each trial; at most [`MAX_TRIALS`].
+//! **Cost:** a check of the model for each trial; at most 128.
 
 mod candidates;
 mod edit;

@@ -14,12 +14,12 @@
 //!
 //! | step | module |
 //! |---|---|
-//! | read the text | [`table`] |
-//! | find the values that are constants by then | [`folded`] |
-//! | compute a property of a node from its solved types | [`property`] |
-//! | walk the tree of a node, along each value that an open property can have | [`node`] |
-//! | find a change after which the device runs a node | [`advice`] |
-//! | put all nodes together: partitions, and bytes that cross their boundaries | [`placement`] |
+//! | read the text | `table` |
+//! | find the values that are constants by then | `folded` |
+//! | compute a property of a node from its solved types | `property` |
+//! | walk the tree of a node, along each value that an open property can have | `node` |
+//! | find a change after which the device runs a node | `advice` |
+//! | put all nodes together: partitions, and bytes that cross their boundaries | `placement` |
 //!
 //! A property of a node is open if it depends on symbols: whether `x` of type `float[batch, 1]` has one element
 //! depends on `batch`. The walk then takes each branch. If the branches agree, the node is decided;
