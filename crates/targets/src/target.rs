@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn the_example_of_the_manual_is_a_target() {
-        let manual = include_str!("../../../docs/targets.md");
+        let manual = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/targets.md"));
+        let manual = manual.expect("the repository has its documents");
         let from = manual.find("```text\ntypeloom-measured 1").unwrap() + "```text\n".len();
         let text = &manual[from..from + manual[from..].find("```").unwrap()];
         let target = Target::from_text("my-board".to_owned(), text.to_owned()).unwrap();
