@@ -11,8 +11,8 @@ copies instead, and models of one random node; `model_variants.py` makes them. `
 loader contradicts is printed. Models with errors of their own get no positive verdict; the last row of the table counts those that the
 loader accepts nevertheless.
 
-The exit code is 1 if a verdict is wrong. The verdicts about OpenVINO and tract come from measured nodes: there, it is 1 if a model that
-is said to run does not, or if fewer than 99.5 % of the verdicts are right.
+The exit code is 1 if a verdict is wrong. Verdicts about OpenVINO and tract come from measurements of nodes. For these runtimes, the exit
+code is 1 if the loader rejects a model with the verdict `runs`, or if less than 99.5 % of the verdicts are right.
 """
 
 import argparse
