@@ -13,6 +13,8 @@ use super::folded::Folded;
 use super::property::{Subject, Value};
 use super::table::{Assignment, Node, Operator, Table};
 
+/// The value of a property that is not known before the run.
+const UNKNOWN: &str = "unknown";
 /// The largest number of leaves that a walk looks at.
 const MAX_LEAVES: usize = 256;
 /// The largest number of conditions of a case; with more, the node is undecided.
@@ -67,7 +69,12 @@ pub(crate) fn found<'a>(
             "the extents of `{name}` depend on data, and measured ones were fixed"
         ));
     }
-    let values: Vec<Value> = operator.properties.iter().map(|(name, _)| subject.property(name)).collect();
+    let values = operator.properties.iter().map(|(name, measured)| match subject.property(name) {
+        // Some tables have rows for properties that are not known before the run.
+        Value::Unknown if measured.contains(&UNKNOWN) => Value::Known(UNKNOWN.to_owned()),
+        value => value,
+    });
+    let values: Vec<Value> = values.collect();
     let found = match not_measured(operator, &values) {
         Some(reason) => Found::unknown(reason),
         None => decide(operator, &values),
@@ -158,8 +165,6 @@ pub(crate) fn decide(operator: &Operator<'_>, values: &[Value]) -> Found {
             case.tested.push((property, number));
             match branches.of(number) {
                 Some(node) => open.push((node, case)),
-                // A possible value that was not measured.
-                None if is_guess => {}
                 None => {
                     missing = Some(property);
                     cases.push(case);

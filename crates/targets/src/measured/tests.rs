@@ -282,3 +282,22 @@ fn a_runtime_without_functions_rejects_their_calls() {
     let (outcome, messages) = of_runtime("functions rejected", graph);
     assert_eq!((outcome, messages.len()), (Outcome::Rejected, 1), "{messages:?}");
 }
+
+#[test]
+fn an_unknown_property_with_a_value_that_was_not_measured_is_undecided() {
+    let judge = |tree: &str, graph: &str| {
+        let table = format!(
+            "typeloom-measured 1\nop ai.onnx::Softmax 2\n  version 13\n  single.input true false\n  tree {tree}\n"
+        );
+        let target = Target::from_text(format!("softmax {tree}"), table).unwrap();
+        let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
+        let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
+        let options = Options { functions: true, ..Options::default() };
+        let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
+        target.judge(&mut checked, true).0
+    };
+    let unknown = "g (float[] x) => (y) { y = Softmax(x) }";
+    assert_eq!(judge("{1:1+}", "g (float[2] x) => (y) { y = Softmax(x) }"), Outcome::Runs);
+    assert_eq!(judge("{1:1+}", unknown), Outcome::Undecided);
+    assert_eq!(judge("{1:0,1+}", unknown), Outcome::Runs);
+}
