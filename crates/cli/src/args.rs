@@ -168,6 +168,10 @@ pub(crate) enum Command {
     Ops(OpsArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
     Rust(RustArgs),
+    /// Fix symbols of a model, and remove what is constant then
+    ///
+    /// Exit code 1 if the model has errors for these sizes.
+    Specialize(SpecializeArgs),
     /// List the runtimes and devices of `check --target`, or describe one
     Targets(TargetsArgs),
 }
@@ -259,6 +263,27 @@ pub(crate) struct AnnotateArgs {
     /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
     #[arg(long, value_name = "FILE")]
     pub(crate) view: Option<String>,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+}
+
+/// `typeloom specialize`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SpecializeArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) view: Option<String>,
+    /// The format of the output
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,

@@ -35,6 +35,7 @@ pub(crate) mod registry;
 pub(crate) mod run;
 #[cfg(feature = "rust")]
 pub(crate) mod rust;
+pub(crate) mod specialize;
 pub(crate) mod targets;
 #[cfg(feature = "view")]
 pub(crate) mod view;

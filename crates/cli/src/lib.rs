@@ -79,6 +79,7 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         args::Command::Run(run) => commands::run::start(run, arguments.get(1..).unwrap_or_default()),
         args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
+        args::Command::Specialize(specialize) => commands::specialize::run(specialize),
         args::Command::Describe(describe) => commands::describe::run(describe),
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),

@@ -73,6 +73,14 @@ pub enum Error {
         #[source]
         source: CheckError,
     },
+    /// A changed model cannot be written.
+    #[error("cannot change `{name}`")]
+    Change {
+        /// The name of the model.
+        name: String,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A baseline cannot be read.
     #[error("cannot read the baseline `{}`; --update-baseline writes a new one", path.display())]
     ReadBaseline {

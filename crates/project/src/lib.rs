@@ -121,4 +121,5 @@ pub mod run;
 #[cfg(feature = "view")]
 pub mod scene;
 pub mod settings;
+mod specialize;
 pub mod targets;

@@ -1,9 +1,9 @@
-//! Exact changes that the targets of a plan require.
+//! Repairs, followed by the exact changes that the targets and assumptions of a plan require.
 
 use std::collections::BTreeSet;
 
 use typeloom::check::{Checked as Checks, Diagnostic};
-use typeloom_rewrite::coerce::{Repair, RepairError};
+use typeloom_rewrite::coerce::{Preferences, Repair, RepairError};
 use typeloom_rewrite::retarget::{Retargeted, Standing, retarget};
 use typeloom_solver::diagnostic::{Code, TargetIssue, TargetSite};
 use typeloom_solver::model::Checked;
@@ -16,12 +16,24 @@ use crate::file::File;
 use crate::plan::Plan;
 
 impl Plan {
+    /// Repairs a model, makes the changes that the targets require, and [fixes](Plan::specialize) the symbols
+    /// with assumptions.
+    ///
+    /// # Errors
+    /// If the model cannot be checked or written. [`Repair::is_ok`] states whether errors remain.
+    pub fn fix(&self, file: &File, preferences: Preferences) -> Result<Repair, RepairError> {
+        let mut repair = self.repair(file, preferences)?;
+        self.retarget(file, &mut repair)?;
+        self.specialize_repaired(file, &mut repair)?;
+        Ok(repair)
+    }
+
     /// Adds the [exact changes](typeloom_rewrite::retarget) that the targets require to a repair after which
     /// no errors remain.
     ///
     /// # Errors
     /// If the model cannot be checked or written.
-    pub fn retarget(&self, file: &File, repair: &mut Repair) -> Result<(), RepairError> {
+    fn retarget(&self, file: &File, repair: &mut Repair) -> Result<(), RepairError> {
         if !repair.is_ok || self.targets.is_empty() {
             return Ok(());
         }

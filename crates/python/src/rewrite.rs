@@ -13,7 +13,7 @@ use typeloom::module::{Coercion, Compiler};
 use typeloom_project::check::SideFiles;
 use typeloom_project::parts::report;
 use typeloom_project::parts::rewrite::annotate::AnnotationForm;
-use typeloom_project::parts::rewrite::coerce::{Preferences, RepairError};
+use typeloom_project::parts::rewrite::coerce::Preferences;
 use typeloom_project::parts::solver::diagnostic::Safety;
 use typeloom_project::plan::Plan;
 
@@ -118,11 +118,7 @@ pub(crate) fn fix<'py>(
     let preferences = Preferences { policy: Policy::parse(policy).map_err(core_error)?, applied };
     let bytes = model.open()?;
     let (model, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
-    let repair = interruptible(py, bytes.len(), move || {
-        let mut repair = plan.repair(&model, preferences)?;
-        plan.retarget(&model, &mut repair)?;
-        Ok::<_, RepairError>(repair)
-    })?;
+    let repair = interruptible(py, bytes.len(), move || plan.fix(&model, preferences))?;
     let repair = repair.map_err(core_error)?;
     let (diff, lines) = (report::repair::diff(name, name, &repair), report::repair::summary(&repair));
     let count = match repair.file {

@@ -20,6 +20,7 @@
 //! | [`exports`] | people and programs: differences of bundles |
 //! | [`link`] | people and programs: linked models, and the reasons why two models do not fit |
 //! | [`repair`] | people and programs: the changes of a repair |
+//! | [`specialize`] | people and programs: a model for given sizes |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
 //!
 //! Without the feature `lists`, the crate has [`human`] only.
@@ -65,5 +66,7 @@ pub mod rust;
 pub mod sarif;
 #[cfg(feature = "lists")]
 pub mod selection;
+#[cfg(feature = "lists")]
+pub mod specialize;
 #[cfg(feature = "lists")]
 pub mod table;

@@ -9,6 +9,8 @@ pub(crate) const GRAPH_INITIALIZER: u32 = 5;
 pub(crate) const GRAPH_INPUT: u32 = 11;
 pub(crate) const GRAPH_OUTPUT: u32 = 12;
 pub(crate) const GRAPH_VALUE_INFO: u32 = 13;
+pub(crate) const GRAPH_QUANTIZATION: u32 = 14;
+pub(crate) const GRAPH_SPARSE_INITIALIZER: u32 = 15;
 
 pub(crate) const FUNCTION_NAME: u32 = 1;
 pub(crate) const FUNCTION_OUTPUT: u32 = 5;

@@ -7,6 +7,7 @@
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
 //! | [`retarget`] | exact changes that a runtime or device requires |
+//! | [`specialize`] | fixes symbols, and removes what is constant then |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
 //! | [`safety`] | which repairs need a decision of the user |
 //! | [`names`] | new names |
@@ -27,11 +28,13 @@ pub mod names;
 pub mod reference;
 pub mod retarget;
 pub mod safety;
+pub mod specialize;
 
 mod apply;
 mod declared;
 mod fields;
 mod ids;
+mod unused;
 
 /// Parameters of checks.
 #[derive(Clone, Copy)]

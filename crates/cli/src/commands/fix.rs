@@ -1,6 +1,7 @@
 //! `typeloom fix FILE -o FILE`: the fewest conversions that make a model type-check.
 //!
-//! With `--target`, exact changes follow that a runtime or device requires.
+//! With `--target`, exact changes follow that a runtime or device requires, and with `--assume` those of
+//! `typeloom specialize`.
 //!
 //! A model that keeps errors is written with `--partial` only, and only if it has fewer of them than before.
 
@@ -29,11 +30,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let plan = crate::settings::plan_for(&args.solve, &source, &args.targets)?;
     let applied = if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe };
     let preferences = Preferences { policy: Policy::parse(&args.policy)?, applied };
-    let repaired = plan.repair(&file, preferences).and_then(|mut repair| {
-        plan.retarget(&file, &mut repair)?;
-        Ok(repair)
-    });
-    let repair = match repaired {
+    let repair = match plan.fix(&file, preferences) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => {
             let problem = problem(&file, error)?;

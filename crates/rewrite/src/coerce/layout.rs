@@ -244,6 +244,11 @@ impl<'a> Layout<'a> {
         self.nested.get(&node)?.get(nth).copied()
     }
 
+    /// The graphs nested directly in a node.
+    pub(crate) fn all_nested(&self, node: NodeId) -> impl Iterator<Item = GraphId> {
+        self.nested.get(&node).into_iter().flatten().copied()
+    }
+
     /// The graph around a nested graph.
     pub(crate) fn outer(&self, graph: GraphId) -> Option<GraphId> {
         Some(self.graph(graph)?.parent?.node.graph)

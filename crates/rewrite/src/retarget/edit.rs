@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto, TensorProto, read};
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::text::{PrintOptions, print_node};
-use typeloom_onnx::view::{ModelView, TensorView};
-use typeloom_onnx::wire::WireValue;
+use typeloom_onnx::view::ModelView;
 use typeloom_solver::program::GraphId;
 
 use super::candidates::{Candidate, Change};
-use crate::coerce::layout::{Layout, NodeId, Source};
+use crate::coerce::layout::{Layout, NodeId};
 use crate::coerce::{Hunk, WriteError};
-use crate::fields::{GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_VALUE_INFO, MODEL_IR_VERSION};
+use crate::fields::{GRAPH_INITIALIZER, MODEL_IR_VERSION};
 use crate::names::Names;
+use crate::unused::{Changes, Unchanged, Used, unused_records, used};
 
 /// A changed file.
 pub(super) struct Edited {
@@ -43,10 +43,13 @@ impl Edited {
     }
 }
 
-/// The uses of the names of the main graph and the graphs nested in it.
-struct Uses<'l> {
-    count: HashMap<&'l str, usize>,
-    makers: HashMap<&'l str, NodeId>,
+/// The inputs of changed nodes.
+struct NewInputs<'l>(HashMap<NodeId, Vec<&'l str>>);
+
+impl<'l> Changes<'l> for NewInputs<'l> {
+    fn inputs(&self, node: NodeId) -> Option<Vec<&'l str>> {
+        self.0.get(&node).cloned()
+    }
 }
 
 /// Applies changes; `None` if there are none.
@@ -59,8 +62,7 @@ pub(super) fn edited(bytes: &[u8], candidates: &[&Candidate]) -> Result<Option<E
         layout.take_names(&mut names)?;
     }
     let mut splice = Splice::new::<ModelProto>(bytes);
-    let mut uses = Uses::of(main)?;
-    let mut unused: Vec<&str> = Vec::new();
+    let mut new_inputs = NewInputs(HashMap::new());
     let mut by_node: BTreeMap<NodeId, Vec<&Change>> = BTreeMap::new();
     for Candidate { node, change, .. } in candidates {
         match (node, change) {
@@ -101,111 +103,44 @@ pub(super) fn edited(bytes: &[u8], candidates: &[&Candidate]) -> Result<Option<E
                 Change::IrVersion(_) => {}
             }
         }
-        for (old, new) in view.inputs().flatten().zip(&node.input) {
-            if old != new && uses.drop_one(old) {
-                unused.push(old);
-            }
-        }
+        // The other inputs are new initializers.
+        let same = view.inputs().flatten().zip(&node.input).filter(|(old, new)| old == new);
+        new_inputs.0.insert(*id, same.map(|(old, _)| old).collect());
         let record = &graph.records[id.position];
         splice.replace(graph.source.offset(), record, Records::new().message(record.number, &node));
         hunks.insert(*id, hunk(main, *id, before, vec![printed(&node)]));
     }
-    let removed = remove_unused(main, &mut uses, unused, &mut splice, &mut hunks)?;
+    let (before, after) = (used(main, &Unchanged)?, used(main, &new_inputs)?);
+    let removed = before.nodes.difference(&after.nodes).copied().collect();
+    remove_unused(main, [&before, &after], &mut splice, &mut hunks)?;
     let hunks = hunks.into_values().collect();
     Ok(splice.changed()?.map(|file| Edited { file, hunks, removed }))
 }
 
-/// Removes the nodes, initializers and declarations of values that nothing uses any more.
-fn remove_unused<'l>(
-    main: &'l Layout<'_>,
-    uses: &mut Uses<'l>,
-    mut unused: Vec<&'l str>,
+/// Removes the nodes, initializers and declarations of values that are not used any more.
+fn remove_unused(
+    main: &Layout<'_>,
+    [before, after]: [&Used<'_>; 2],
     splice: &mut Splice<'_>,
     hunks: &mut BTreeMap<NodeId, Hunk>,
-) -> Result<BTreeSet<NodeId>, WriteError> {
-    let mut removed = BTreeSet::new();
-    let mut gone: BTreeSet<&str> = BTreeSet::new();
-    while let Some(name) = unused.pop() {
-        let Some(id) = uses.makers.get(name).copied() else {
-            gone.insert(name);
-            continue;
-        };
-        let (Some(graph), Some(view)) = (main.graph(id.graph), main.node(id)) else { continue };
-        let is_used = view.outputs().flatten().any(|output| uses.is_used(output));
-        // A node with nested graphs reads values that are not its inputs.
-        if is_used || main.nested(id, 0).is_some() || !removed.insert(id) {
-            continue;
-        }
-        gone.extend(view.outputs().flatten());
-        for input in view.inputs().flatten().filter(|input| !input.is_empty()) {
-            if uses.drop_one(input) {
-                unused.push(input);
+) -> Result<(), WriteError> {
+    for (id, graph) in main.graphs().filter(|(id, _)| after.graphs.contains(id)) {
+        let message = graph.source.offset();
+        for (position, (view, record)) in graph.nodes.iter().zip(&graph.records).enumerate() {
+            let node = NodeId { graph: id, position };
+            if before.nodes.contains(&node) && !after.nodes.contains(&node) {
+                splice.remove(message, record);
+                let old: NodeProto = read(bytes::Bytes::copy_from_slice(view.bytes()))?;
+                hunks.insert(node, hunk(main, node, printed(&old), Vec::new()));
             }
         }
-        let node: NodeProto = read(bytes::Bytes::copy_from_slice(view.bytes()))?;
-        splice.remove(graph.source.offset(), &graph.records[id.position]);
-        hunks.insert(id, hunk(main, id, printed(&node), Vec::new()));
-    }
-    for (_, graph) in main.graphs() {
-        let mut inputs = BTreeSet::new();
-        for (record, info) in graph.source.declarations()? {
-            let name = info.parse()?.name;
-            match record.number {
-                GRAPH_INPUT => {
-                    inputs.insert(name);
-                }
-                GRAPH_VALUE_INFO if gone.contains(name) => splice.remove(graph.source.offset(), &record),
-                _ => {}
-            }
-        }
-        for field in graph.source.fields() {
-            let field = field?;
-            if let (GRAPH_INITIALIZER, WireValue::Len(bytes, offset)) = (field.number, &field.value) {
-                let name = TensorView::from_body(bytes, *offset).header()?.name();
-                if gone.contains(name) && !inputs.contains(name) {
-                    splice.remove(graph.source.offset(), &field);
-                }
+        for (record, name) in unused_records(graph.source, id, after)? {
+            if before.values.contains(&(id, name)) {
+                splice.remove(message, &record);
             }
         }
     }
-    Ok(removed)
-}
-
-impl<'l> Uses<'l> {
-    fn of(layout: &'l Layout<'_>) -> Result<Self, WriteError> {
-        let (mut count, mut makers) = (HashMap::new(), HashMap::new());
-        for (graph, own) in layout.graphs() {
-            for (position, node) in own.nodes.iter().enumerate() {
-                for input in node.inputs() {
-                    *count.entry(input?).or_default() += 1;
-                }
-                for output in node.outputs() {
-                    makers.insert(output?, NodeId { graph, position });
-                }
-            }
-            if let Source::Graph(view) = own.source {
-                for output in view.outputs() {
-                    *count.entry(output?.parse()?.name).or_default() += 1;
-                }
-            }
-        }
-        Ok(Self { count, makers })
-    }
-
-    fn is_used(&self, name: &str) -> bool {
-        self.count.get(name).is_some_and(|count| *count > 0)
-    }
-
-    /// Whether the last use of a name is gone.
-    fn drop_one(&mut self, name: &str) -> bool {
-        match self.count.get_mut(name) {
-            Some(count) => {
-                *count = count.saturating_sub(1);
-                *count == 0
-            }
-            None => false,
-        }
-    }
+    Ok(())
 }
 
 fn hunk(layout: &Layout<'_>, id: NodeId, before: String, after: Vec<String>) -> Hunk {
