@@ -10,6 +10,7 @@ the part that shapes decide. Needs onnx, onnxruntime and numpy, and onnxsim for 
 import argparse
 import collections
 import json
+import multiprocessing
 import pathlib
 import random
 import subprocess
@@ -150,6 +151,31 @@ def law(path, arguments, draw, folder, totals):
     return None
 
 
+def in_process(path, arguments, folder):
+    """Compares one model in a process of its own, because a runtime can crash; returns the problem and the counts."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+
+    def work():
+        totals = collections.Counter()
+        try:
+            problem = law(path, arguments, random.Random(f"{arguments.seed} {path.name}"), folder, totals)
+        except Exception as error:  # noqa: BLE001 - a model that onnx cannot read
+            problem = None
+            totals[f"left out: {type(error).__name__}"] += 1
+        theirs.send((problem, totals))
+
+    process = context.Process(target=work)
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv()
+    except EOFError:
+        return None, collections.Counter({"left out: crashed": 1})
+    finally:
+        process.join()
+
+
 def main():
     parser = argparse.ArgumentParser(description="hold specialized models against ONNX Runtime")
     parser.add_argument("--typeloom", default="typeloom")
@@ -163,11 +189,8 @@ def main():
     totals, problems = collections.Counter(), 0
     with tempfile.TemporaryDirectory() as folder:
         for path in files:
-            try:
-                problem = law(path, arguments, random.Random(f"{arguments.seed} {path.name}"), pathlib.Path(folder), totals)
-            except Exception as error:  # noqa: BLE001 - a model that onnx cannot read
-                totals[f"left out: {type(error).__name__}"] += 1
-                continue
+            problem, counts = in_process(path, arguments, pathlib.Path(folder))
+            totals += counts
             if problem:
                 problems += 1
                 print(f"{path}: {problem}")

@@ -33,7 +33,7 @@ GROUPS: list[tuple[str, list[str]]] = [
         ["check", "Report", "Values", "Type", "Dim", "Origin", "Diagnostic", "Label", "Location", "Coverage", "infer", "explain",
          "Explanation", "targets", "Placement", "PlacedNode"],
     ),
-    ("Change a model", ["fix", "annotate", "Rewritten", "strip", "compile", "link"]),
+    ("Change a model", ["fix", "specialize", "annotate", "Rewritten", "strip", "compile", "link"]),
     ("Compare interfaces", ["describe", "Interface", "Parameter", "diff", "Diff", "Difference"]),
     ("Run a model", ["Session", "Port"]),
     ("View a model", ["view", "View"]),

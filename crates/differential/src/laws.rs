@@ -9,6 +9,7 @@
 //! | [`Law::Runtime`] | the runtime computes the same values, and accepts them |
 //! | [`Law::Annotation`] | an annotated model has no errors and behaves identically |
 //! | [`Law::Strip`] | stripping an annotated model restores its bytes |
+//! | [`Law::Specialize`] | a model for the sizes of an execution has the outputs of that execution |
 //! | [`Law::Fix`] | a repaired model has no errors |
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use std::collections::{HashMap, HashSet};
 use typeloom_ops::described::Operators;
 use typeloom_rewrite::annotate::{AnnotationForm, annotate, strip};
 use typeloom_rewrite::coerce::{Policy, repair};
+use typeloom_rewrite::specialize::{SpecializeError, specialize};
 use typeloom_runtime::options::Verify;
 use typeloom_runtime::session::Session;
 use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
@@ -24,7 +26,7 @@ use typeloom_solver::solution::Type;
 use typeloom_solver::universe::Universe;
 use typeloom_tensor::datum::Datum;
 use typeloom_tensor::value_type::{Dim, Element, ValueType};
-use typeloom_types::dtype::Dtype;
+use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate, names};
@@ -42,12 +44,21 @@ pub enum Law {
     Runtime,
     Annotation,
     Strip,
+    Specialize,
     Fix,
 }
 
 /// The laws that hold for every program; the others are measured.
-pub const HELD: &[Law] =
-    &[Law::Type, Law::Alarm, Law::Declaration, Law::Runtime, Law::Annotation, Law::Strip, Law::Fix];
+pub const HELD: &[Law] = &[
+    Law::Type,
+    Law::Alarm,
+    Law::Declaration,
+    Law::Runtime,
+    Law::Annotation,
+    Law::Strip,
+    Law::Specialize,
+    Law::Fix,
+];
 
 /// A violation of a law.
 #[derive(Clone, Debug)]
@@ -510,6 +521,65 @@ fn behaviour(
             }
         }
         Err(error) => finding(Law::Annotation, String::new(), error.to_string()),
+    }
+    if let Some(detail) = specialized(case, bytes, checked, executions) {
+        finding(Law::Specialize, first_word(&detail), detail);
+    }
+}
+
+/// Specializes the model for the sizes of each execution, and compares its outputs with those of the model.
+fn specialized(
+    case: &Case,
+    bytes: &[u8],
+    checked: &mut Checked<'_>,
+    executions: &[Execution],
+) -> Option<String> {
+    let prepared = |checked: &mut Checked<'_>| {
+        Session::of_checked(checked, &|_| Err("no other files are read".to_owned())).ok()
+    };
+    let session = prepared(checked)?;
+    for (world, execution) in case.worlds.iter().zip(executions) {
+        if execution.is_err() {
+            continue;
+        }
+        let assume: Vec<(String, String)> =
+            world.symbols.iter().map(|(name, extent)| (name.clone(), extent.to_string())).collect();
+        let options = Options { assume, ..Options::default() };
+        let at = shown(&world.symbols);
+        let file = match specialize(bytes, &Operators::standard(), Universe::standard(), &options, None) {
+            Ok(specialized) => specialized.file,
+            // A symbol that only values inside have cannot be assumed, and a branch that is not taken can have
+            // an error for these sizes.
+            Err(SpecializeError::Check(_) | SpecializeError::Errors) => continue,
+            Err(error) => return Some(format!("{error} (where {at})")),
+        };
+        let mut small = match typeloom_ops::check::check(&file, &Options::default()) {
+            Ok(small) => small,
+            Err(error) => return Some(format!("{error} (where {at})")),
+        };
+        let Some(small) = prepared(&mut small) else { return Some(format!("not prepared (where {at})")) };
+        let ports = case.program.graph.inputs.iter().map(|port| port.name.clone());
+        let inputs: Vec<_> = ports.zip(world.inputs.iter().cloned()).collect();
+        let Ok(before) = session.run(inputs.clone(), Verify::EveryValue) else { continue };
+        match small.run(inputs, Verify::EveryValue) {
+            Ok(after) => {
+                for ((name, before), (_, after)) in before.outputs.iter().zip(&after.outputs) {
+                    if !equal(before, after) || !has_equal_integers(before, after) {
+                        return Some(format!("output `{name}` of the specialized model differs where {at}"));
+                    }
+                }
+            }
+            Err(error) => return Some(format!("specialized: {error} (where {at})")),
+        }
+    }
+    None
+}
+
+/// Whether two tensors of one type that is not a floating-point type have the same elements.
+fn has_equal_integers(left: &Datum, right: &Datum) -> bool {
+    match (left.as_tensor(), right.as_tensor()) {
+        (Some(left), Some(right)) if left.dtype().class() != DtypeClass::Float => left == right,
+        _ => true,
     }
 }
 

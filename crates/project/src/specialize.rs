@@ -55,7 +55,7 @@ impl Plan {
             Err(SpecializeError::Check(error)) => Err(RepairError::Check(error)),
             Err(SpecializeError::Write(error)) => Err(RepairError::Write(error)),
             // The repair without this step is a valid one.
-            Err(SpecializeError::Errors | SpecializeError::Unsound) => Ok(()),
+            Err(SpecializeError::Errors | SpecializeError::Unsound(_)) => Ok(()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `annotate`, `strip`, `fix` and `compile`: new models from old ones.
+//! `annotate`, `strip`, `specialize`, `fix` and `compile`: new models from old ones.
 //!
 //! A function returns the new bytes, `None` if they equal the old ones, or the diagnostics of a model with
 //! errors.
@@ -99,6 +99,33 @@ pub(crate) fn strip<'py>(py: Python<'py>, model: Model) -> PyResult<Option<Bound
         PyResult::Ok(changed(&bytes, stripped.file.pieces()))
     })??;
     Ok(file.map(|file| PyBytes::new(py, &file)))
+}
+
+/// New bytes (`None` for a model that is refused), its diagnostics, the changes as an object, and their text.
+type Specialized<'py> = (Option<Bound<'py, PyBytes>>, Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>, String);
+
+/// Makes a model for the sizes that the settings assume.
+#[pyfunction]
+pub(crate) fn specialize<'py>(
+    py: Python<'py>,
+    model: Model,
+    settings: &Settings,
+    name: &str,
+) -> PyResult<Specialized<'py>> {
+    let bytes = model.open()?;
+    let (file, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
+    let result = interruptible(py, bytes.len(), move || plan.specialize(&file))?.map_err(project_error)?;
+    let specialized = match result {
+        Ok(specialized) => specialized,
+        Err(problems) => {
+            let problems = convert::diagnostics(py, name, &problems)?;
+            return Ok((None, problems, py.None().into_bound(py), String::new()));
+        }
+    };
+    let lines = report::specialize::summary(&specialized);
+    let text = format!("{lines}{name}: {}", report::specialize::verdict(&specialized));
+    let changes = convert::json(py, &report::specialize::value(&specialized).into())?;
+    Ok((Some(PyBytes::new(py, &specialized.file)), Vec::new(), changes, text))
 }
 
 /// New bytes (`None` if nothing changes), whether no error remains, the changes as an object, and their text.

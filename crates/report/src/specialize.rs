@@ -52,6 +52,7 @@ fn branches_of(number: usize) -> String {
 pub fn summary(specialized: &Specialized) -> String {
     let mut lines = changes(specialized);
     lines.extend(specialized.open.iter().take(SHOWN).map(|open| format!("open: {}", described(open))));
+    lines.extend(specialized.conditions.iter().map(|condition| format!("required now: {condition}")));
     if let Some(more) = specialized.open.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         lines.push(format!("open: {} more", count(more, "extent")));
     }
@@ -107,5 +108,6 @@ pub fn value(specialized: &Specialized) -> Map<String, Value> {
     object.insert("nodes".to_owned(), json!({"before": before, "after": after}));
     object.insert("removed_initializers".to_owned(), json!(specialized.removed_initializers));
     object.insert("open".to_owned(), open.collect());
+    object.insert("conditions".to_owned(), json!(specialized.conditions));
     object
 }

@@ -26,7 +26,8 @@
 //! Integers and booleans are replaced if they are proven without assumed declarations, and floats if they are
 //! whole numbers that their type represents, or results of operators without a choice of rounding.
 //!
-//! **Invariant:** the result has no errors, and no symbol that was assumed; a result that does not is an error.
+//! **Invariant:** the result is checked. It has no errors, except that a number can require another one: with
+//! `batch = 4`, a `Reshape` of `float[rows, 8]` to `[4, -1]` can require that `rows` is even.
 //!
 //! Limits: loops are not unrolled, and the bodies of functions stay as they are. A constant that the solver
 //! proves has at most [`MAX_ITEMS`] elements, and one that is computed at most 65,536.
@@ -47,6 +48,7 @@ use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::Splice;
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::Catalogue;
+use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
 use typeloom_solver::model::{CheckError, Checked, Options};
 use typeloom_solver::program::{GraphId, StepId, StepKind, ValueId};
 use typeloom_solver::universe::Universe;
@@ -82,6 +84,8 @@ pub struct Specialized {
     pub removed_initializers: usize,
     /// The extents that are no numbers.
     pub open: Vec<Open>,
+    /// What the numbers require of the symbols that stay: a check of the new model reports it as an error.
+    pub conditions: Vec<String>,
 }
 
 /// An `If` with a proven condition.
@@ -105,9 +109,9 @@ pub enum SpecializeError {
     /// The model has errors for these sizes. The diagnostics of its check say which.
     #[error("the model has errors for these sizes")]
     Errors,
-    /// The changed model has errors that the model does not have. This is a fault of this library.
-    #[error("the specialized model has errors, so it is not used; please report this")]
-    Unsound,
+    /// The changed model has errors that the model does not have. This is a fault of this crate.
+    #[error("the specialized model has an error that the model does not have; please report this: {0}")]
+    Unsound(String),
 }
 
 impl From<typeloom_onnx::DecodeError> for SpecializeError {
@@ -135,7 +139,11 @@ pub fn specialize(
         let model = file.as_deref().unwrap_or(bytes);
         let mut checked = settings.check(model)?;
         if !checked.is_ok() {
-            return Err(if round == 0 { SpecializeError::Errors } else { SpecializeError::Unsound });
+            let error = diagnose(&mut checked).into_iter().find(Diagnostic::is_error);
+            return Err(match error.filter(|_| round > 0) {
+                Some(error) => SpecializeError::Unsound(error.message),
+                None => SpecializeError::Errors,
+            });
         }
         if round == 0 {
             done.nodes[0] = count_nodes(&checked);
@@ -153,7 +161,12 @@ pub fn specialize(
         let options = Options { assume: Vec::new(), ..options.clone() };
         let mut checked = Settings { catalogue, universe, options: &options }.check(&changed)?;
         if !checked.is_ok() {
-            return Err(SpecializeError::Unsound);
+            for error in diagnose(&mut checked).into_iter().filter(Diagnostic::is_error) {
+                match error.code {
+                    Code::ForcedSymbol | Code::ForcedEquality => done.conditions.push(error.message),
+                    _ => return Err(SpecializeError::Unsound(error.message)),
+                }
+            }
         }
         done.nodes[1] = count_nodes(&checked);
         done.open = dynamic::open(&mut checked);

@@ -46,10 +46,7 @@ pub(crate) struct Used<'l> {
 }
 
 /// Marks the parts of a body that are used.
-pub(crate) fn used<'l>(
-    layout: &'l Layout<'_>,
-    changes: &dyn Changes<'l>,
-) -> Result<Used<'l>, DecodeError> {
+pub(crate) fn used<'l>(layout: &'l Layout<'_>, changes: &dyn Changes<'l>) -> Result<Used<'l>, DecodeError> {
     let mut makers: HashMap<(GraphId, &str), Option<NodeId>> = HashMap::new();
     for (graph, own) in layout.graphs() {
         if let Source::Graph(view) = own.source {

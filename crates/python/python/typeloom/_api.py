@@ -344,6 +344,51 @@ def _rewritten(
     return rewritten
 
 
+def specialize(
+    model: Any,
+    assume: Mapping[str, DimLike],
+    *,
+    output: _Path | None = None,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
+) -> Rewritten:
+    """Makes a model for given sizes: symbols become numbers, and what is constant then is removed.
+
+    >>> import typeloom as tl
+    >>> text = '''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[N, 4] x, float[k] z) => (float[N, 4] y) { s = Shape(x)  e = Expand(z, s)  y = Add(x, e) }'''
+    >>> small = tl.specialize(text, {"N": 3})
+    >>> small.changes["constants"], small.changes["nodes"]
+    (1, {'before': 3, 'after': 2})
+    >>> [(place["symbol"], place["value"]) for place in small.changes["open"]]
+    [('k', 'z')]
+
+    Args:
+        model: the model.
+        assume: the sizes, by symbol: a number, another symbol, or an expression such as ``past + seq``. Other symbols stay.
+        output: a file for the result.
+
+    For the other arguments see `check`.
+
+    Returns:
+        The new model. With inputs of these sizes, its outputs are those of the model, to the last bit. ``Rewritten.changes`` has
+        the ``branches`` that were taken, the number of ``constants``, the number of ``nodes`` before and after, the extents that
+        are ``open`` with their cause, and the ``conditions`` that the numbers set for other symbols.
+
+    Raises:
+        ModelError: the model has errors for these sizes.
+        TypeloomError: a symbol does not exist, or a size contradicts another one.
+    """
+    form = form_of(model)
+    settings = _settings(strict, seeds, assume, False, operators, external_data_dir=external_data_dir)
+    file, problems, changes, text = _core.specialize(form.model, settings, form.name)
+    if problems:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    return _rewritten(form, file, changes, text, not changes["conditions"], output)
+
+
 def strip(model: Any, *, output: _Path | None = None) -> Any:
     """Removes the types that `annotate` added.
 
@@ -383,6 +428,7 @@ def fix(
     unsafe_fixes: bool = False,
     partial: bool = False,
     targets: str | Sequence[str] = (),
+    assume: Mapping[str, DimLike] | None = None,
     output: _Path | None = None,
     external_data_dir: _Path | None = None,
     operators: Operators | None = None,
@@ -403,6 +449,7 @@ def fix(
         partial: return the model even if errors remain, provided that a change was made.
         targets: runtimes and devices, by name, for which exact changes are made: a computed input with a proved value becomes an
             initializer, for example. `check` with the same argument lists the issues that remain.
+        assume: sizes of symbols; the repaired model is changed as by `specialize`.
         output: a file for the result.
         external_data_dir: see `check`.
         operators: operators of other domains.
@@ -415,7 +462,7 @@ def fix(
         TypeloomError: there is no such policy, or the bytes are no model.
     """
     form = form_of(model)
-    settings = _settings(True, None, None, False, operators, targets, external_data_dir=external_data_dir)
+    settings = _settings(True, None, assume, False, operators, targets, external_data_dir=external_data_dir)
     file, is_ok, changes, text = _core.fix(form.model, settings, form.name, policy, unsafe_fixes)
     if not is_ok and not (partial and file is not None):
         report = Report(_core.check(form.model, settings, form.name), form.name)

@@ -107,7 +107,9 @@ fn decided(checked: &mut Checked<'_>) -> Vec<Decided> {
         let is_wanted = |owner: &Option<typeloom_solver::program::GraphOwner<'_>>| {
             owner.as_ref().is_some_and(|owner| owner.attribute == wanted)
         };
-        let Some((taken, _)) = body.graphs_of(step).find(|(_, graph)| is_wanted(&graph.owner)) else { continue };
+        let Some((taken, _)) = body.graphs_of(step).find(|(_, graph)| is_wanted(&graph.owner)) else {
+            continue;
+        };
         inside = Some(exit);
         let node = NodeId { graph: own.graph, position: own.position as usize };
         decided.push(Decided { node, condition, taken });
@@ -154,8 +156,13 @@ fn renamed(
     names: &mut Names,
 ) -> HashMap<String, String> {
     let mut renamed: HashMap<String, String> = HashMap::new();
-    let made: HashSet<&str> =
-        graph.node.iter().flat_map(|node| &node.output).map(|name| &**name).filter(|name| !name.is_empty()).collect();
+    let made: HashSet<&str> = graph
+        .node
+        .iter()
+        .flat_map(|node| &node.output)
+        .map(|name| &**name)
+        .filter(|name| !name.is_empty())
+        .collect();
     for (result, output) in graph.output.iter().zip(outputs) {
         if !output.is_empty() && made.contains(result.name()) && !renamed.contains_key(result.name()) {
             renamed.insert(result.name().to_owned(), (*output).to_owned());

@@ -8,9 +8,9 @@ use typeloom_onnx::splice::{Records, Splice};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, StepId, StepKind, ValueId};
 
-use super::proven::{doubtful, tensor};
-use super::evaluate::{Evaluate, evaluated};
 use super::SpecializeError;
+use super::evaluate::{Evaluate, evaluated};
+use super::proven::{doubtful, tensor};
 use crate::coerce::layout::{Layout, NodeId};
 use crate::fields::{GRAPH_INITIALIZER, GRAPH_NODE};
 use crate::unused::{Changes, Used};
@@ -84,8 +84,9 @@ impl Constants {
                 nodes.entry(node).or_default().push((value, tensor));
             }
         }
-        let is_written =
-            |values: &Vec<(ValueId, _)>| values.iter().any(|(value, _)| outputs.contains(value)) || !has_initializers;
+        let is_written = |values: &Vec<(ValueId, _)>| {
+            values.iter().any(|(value, _)| outputs.contains(value)) || !has_initializers
+        };
         let written = nodes.iter().filter(|(_, values)| is_written(values)).map(|(node, _)| *node).collect();
         Ok(Self { nodes, kept, written, outputs, has_initializers })
     }
@@ -107,7 +108,9 @@ impl Constants {
         let mut nodes: Vec<_> = self.nodes.iter().collect();
         nodes.sort_unstable_by_key(|(node, _)| **node);
         for (id, values) in nodes {
-            let Some(graph) = main.graph(id.graph).filter(|_| used.graphs.contains(&id.graph)) else { continue };
+            let Some(graph) = main.graph(id.graph).filter(|_| used.graphs.contains(&id.graph)) else {
+                continue;
+            };
             let message = graph.source.offset();
             let mut records = Records::new();
             for (value, tensor) in values {

@@ -41,10 +41,13 @@ pub(super) fn open(checked: &mut Checked<'_>) -> Vec<Open> {
     let body = checked.shared_body();
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for value in body.graph(GraphId::new(0)).inputs.clone() {
-        add(checked, value, &Cause::Input, &mut seen, &mut found);
-    }
     let mut unnamed: HashSet<ValueId> = HashSet::new();
+    for value in body.graph(GraphId::new(0)).inputs.iter().copied() {
+        add(checked, value, &Cause::Input, &mut seen, &mut found);
+        if has_unnamed(checked, value) {
+            unnamed.insert(value);
+        }
+    }
     let (from, to) = body.graph(body.root()).steps;
     for step in (from..to).map(StepId::new) {
         if matches!(body.step(step).kind, StepKind::Enter(_)) {
@@ -83,7 +86,8 @@ fn add(
         return;
     };
     for (axis, extent) in shape.iter().enumerate() {
-        for symbol in checked.dims().symbols_of(*extent) {
+        let dims = checked.dims();
+        for symbol in dims.symbols_of(*extent).into_iter().chain(dims.variables_of(*extent)) {
             if seen.insert(symbol) {
                 let symbol = checked.dims().as_symbol(symbol).map(str::to_owned);
                 let (value, cause) = (name.clone(), cause.clone());
@@ -98,5 +102,5 @@ fn has_unnamed(checked: &mut Checked<'_>, value: ValueId) -> bool {
     let Some(tensor) = ty.tensor() else { return false };
     let Some(shape) = &tensor.shape else { return true };
     let dims = checked.dims();
-    shape.iter().any(|extent| dims.symbols_of(*extent).iter().any(|symbol| dims.is_anonymous(*symbol)))
+    shape.iter().any(|extent| dims.is_anonymous(*extent))
 }

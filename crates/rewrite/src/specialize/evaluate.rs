@@ -14,6 +14,7 @@ use typeloom_onnx::messages::{
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
+use typeloom_solver::solution::Type;
 
 use super::SpecializeError;
 use crate::annotate::message_of;
@@ -58,7 +59,10 @@ pub(super) fn evaluated(
     for step in (from..to).map(StepId::new) {
         let outputs: Vec<ValueId> = body.outputs(step).iter().flatten().copied().collect();
         let is_proven = outputs.iter().all(|value| known.contains_key(value));
-        if is_proven || !is_exact(checked, &body, step) || outputs.iter().any(|value| doubtful.contains(value)) {
+        if is_proven
+            || !is_exact(checked, &body, step)
+            || outputs.iter().any(|value| doubtful.contains(value))
+        {
             continue;
         }
         let mut inputs = Vec::new();
@@ -77,7 +81,8 @@ pub(super) fn evaluated(
         if !body.inputs(step).iter().flatten().all(is_given) {
             continue;
         }
-        let Some(infos) = outputs.iter().map(|value| info(checked, *value)).collect::<Option<Vec<_>>>() else {
+        let Some(infos) = outputs.iter().map(|value| info(checked, *value)).collect::<Option<Vec<_>>>()
+        else {
             continue;
         };
         let size: i64 = infos.iter().map(|(_, size)| *size).sum();
@@ -91,8 +96,10 @@ pub(super) fn evaluated(
         }
         let own = body.step(step);
         let mut node: NodeProto = read(bytes::Bytes::copy_from_slice(own.node.bytes()))?;
-        node.input = body.inputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
-        node.output = body.outputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
+        node.input =
+            body.inputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
+        node.output =
+            body.outputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
         graph.node.push(node);
         let id = NodeId { graph: own.graph, position: own.position as usize };
         let is_constant = body.op_name(step) == "Constant";
@@ -129,13 +136,12 @@ fn is_exact<'a>(checked: &mut Checked<'a>, body: &Body<'a>, step: StepId) -> boo
         return false;
     }
     let mut is_integer = |value: &ValueId| {
-        let ty = checked.type_of(*value);
-        ty.tensor().and_then(|tensor| tensor.elem.single()).is_some_and(|elem| {
-            matches!(elem, Elem::INT64 | Elem::INT32 | Elem::BOOL)
-        })
+        let Type::Tensor(tensor) = checked.type_of(*value) else { return false };
+        matches!(tensor.elem.single(), Some(Elem::INT64 | Elem::INT32 | Elem::BOOL))
     };
     EXACT.contains(&operator)
-        || (EXACT_FOR_INTEGERS.contains(&operator) && body.outputs(step).iter().flatten().all(&mut is_integer))
+        || (EXACT_FOR_INTEGERS.contains(&operator)
+            && body.outputs(step).iter().flatten().all(&mut is_integer))
 }
 
 /// A small tensor that is stored in the file.
@@ -154,8 +160,9 @@ fn stored(body: &Body<'_>, value: ValueId) -> Option<TensorProto> {
 /// The declaration of a value, and the number of its elements, if they are known.
 fn info(checked: &mut Checked<'_>, value: ValueId) -> Option<(ValueInfoProto, i64)> {
     let ty = checked.type_of(value);
+    let Type::Tensor(tensor) = &ty else { return None };
     let mut size = 1_i64;
-    for extent in ty.tensor()?.shape.as_ref()? {
+    for extent in tensor.shape.as_ref()? {
         size = size.checked_mul(checked.dims().as_constant(*extent)?)?;
     }
     let r#type = Some(message_of(checked, &ty)?);

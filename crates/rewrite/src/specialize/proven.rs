@@ -6,6 +6,7 @@ use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{StepId, ValueId};
+use typeloom_solver::solution::Type;
 
 use super::MAX_ITEMS;
 
@@ -22,7 +23,8 @@ pub(super) fn doubtful(checked: &mut Checked<'_>) -> HashSet<ValueId> {
         let (from, to) = body.graph(body.root()).steps;
         for step in (from..to).map(StepId::new) {
             let reads = body.inputs(step).iter().flatten().any(|value| doubtful.contains(value));
-            let of_graphs = body.graphs_of(step).any(|(_, graph)| graph.outputs.iter().any(|it| doubtful.contains(it)));
+            let of_graphs =
+                body.graphs_of(step).any(|(_, graph)| graph.outputs.iter().any(|it| doubtful.contains(it)));
             if reads || of_graphs {
                 doubtful.extend(body.outputs(body.last_step(step)).iter().flatten());
                 doubtful.extend(body.graphs_of(step).flat_map(|(_, graph)| graph.inputs.iter().copied()));
@@ -37,8 +39,7 @@ pub(super) fn doubtful(checked: &mut Checked<'_>) -> HashSet<ValueId> {
 /// A proven tensor without a name.
 pub(super) fn tensor(checked: &mut Checked<'_>, value: ValueId) -> Option<TensorProto> {
     let elements = checked.elements(value, MAX_ITEMS)?;
-    let ty = checked.type_of(value);
-    let ty = ty.tensor()?;
+    let Type::Tensor(ty) = checked.type_of(value) else { return None };
     let elem = ty.elem.single()?;
     let dims = checked.dims();
     let numbers = |ids: &[typeloom_dim::DimId]| -> Option<Vec<i64>> {
@@ -48,7 +49,8 @@ pub(super) fn tensor(checked: &mut Checked<'_>, value: ValueId) -> Option<Tensor
     if usize::try_from(shape.iter().product::<i64>()) != Ok(items.len()) {
         return None;
     }
-    let mut tensor = TensorProto { dims: shape, data_type: Some(i32::from(elem.number())), ..TensorProto::default() };
+    let mut tensor =
+        TensorProto { dims: shape, data_type: Some(i32::from(elem.number())), ..TensorProto::default() };
     // A whole number that the type represents; the sign of a zero is not known.
     let is_exact = |bits: u32| items.iter().all(|item| *item != 0 && item.unsigned_abs() <= 1 << bits);
     match elem {

@@ -5,4 +5,5 @@ mod annotate;
 mod coerce;
 mod detail;
 mod retarget;
+mod specialize;
 mod support;

@@ -7,6 +7,7 @@
 //! values, value       y: float[N]                          owned, without a borrow of the check
 //! diagnostics         error[element-type-mismatch]: ...    with fixes that were tried
 //! apply_fix, repair   a new file
+//! specialize          a new file for given sizes
 //! annotated           the same file with its proven types
 //! explain             the chain of causes of a type
 //! ```
@@ -33,6 +34,7 @@ use typeloom_interface::Interface;
 use typeloom_rewrite::advise;
 use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
 use typeloom_rewrite::coerce::{self, Policy, Repair, RepairError};
+use typeloom_rewrite::specialize::{SpecializeError, Specialized, specialize};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
 use typeloom_solver::model::{self, CheckError, Coverage, Options};
 use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
@@ -159,6 +161,29 @@ impl<'a> Checked<'a> {
     /// If the changes cannot be written. [`Repair::is_ok`] states whether all errors were resolved.
     pub fn repair(&self, policy: Policy) -> Result<Repair, RepairError> {
         coerce::repair(self.bytes, self.operators, Universe::standard(), &self.options, policy)
+    }
+
+    /// A model for the sizes that the check [assumes](Options::assume): symbols become numbers, decided branches
+    /// are taken, and what is constant then is removed.
+    ///
+    /// ```
+    /// use typeloom::check::{Options, check};
+    ///
+    /// let model = typeloom::onnx::model_from_text(
+    ///     r#"<ir_version: 10, opset_import: ["" : 21]>
+    ///     g (float[N, 4] x, float[4, N] z) => (y) { s = Shape(x)  y = Reshape(z, s) }"#,
+    /// )?;
+    /// let options = Options { assume: vec![("N".into(), "3".into())], ..Options::default() };
+    /// let small = check(&model, &options)?.specialize()?;
+    /// assert_eq!((small.constants, small.nodes), (1, [2, 1]));
+    /// assert_eq!(check(&small.file, &Options::default())?.value("y").unwrap().to_string(), "y: float[3, 4]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has errors for these sizes, or the changes cannot be written.
+    pub fn specialize(&self) -> Result<Specialized, SpecializeError> {
+        specialize(self.bytes, self.operators, Universe::standard(), &self.options, None)
     }
 
     /// The conditions on symbols under which the model runs, such as `N <= 128`.
