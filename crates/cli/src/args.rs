@@ -188,6 +188,16 @@ pub(crate) struct TargetArgs {
     pub(crate) in_place: bool,
 }
 
+/// The destination of a changed model that replaces no other file.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NewTargetArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Replace the file to write if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
 /// `typeloom fix`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FixArgs {
@@ -277,7 +287,7 @@ pub(crate) struct SpecializeArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: String,
     #[command(flatten)]
-    pub(crate) target: TargetArgs,
+    pub(crate) target: NewTargetArgs,
     /// Write a page with the changes to the model into FILE, as `typeloom view FILE NEW` does
     #[arg(long, value_name = "FILE")]
     pub(crate) view: Option<String>,

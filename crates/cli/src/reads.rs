@@ -34,6 +34,8 @@ pub(crate) enum Replaces {
     Others,
     /// The file that an argument requests to replace, although it is read.
     Requested,
+    /// None.
+    Nothing,
 }
 
 /// Distinguishes files. On systems without inodes it is the path.
@@ -92,10 +94,13 @@ pub(crate) fn refuse(path: &Path, name: &str, replaces: Replaces) -> anyhow::Res
     match (of(path), replaces) {
         (Some(Use::Written), _) => bail!("`{name}` is another output of this command"),
         (_, Replaces::Requested) => return Ok(()),
-        (Some(Use::Model), Replaces::Others) => bail!("`{name}` is the model itself"),
-        (Some(Use::Tensors), Replaces::Others) => bail!("`{name}` has tensors of the model"),
-        (Some(Use::Other), Replaces::Others) => bail!("`{name}` is read by this command"),
-        (Some(Use::Folder) | None, Replaces::Others) => {}
+        (Some(Use::Model), _) => bail!("`{name}` is the model itself"),
+        (Some(Use::Tensors), _) => bail!("`{name}` has tensors of the model"),
+        (Some(Use::Other), _) => bail!("`{name}` is read by this command"),
+        (Some(Use::Folder) | None, Replaces::Nothing) if path.is_file() => {
+            bail!("`{name}` exists; --force replaces it")
+        }
+        (Some(Use::Folder) | None, _) => {}
     }
     if used.values().any(|usage| *usage == Use::Folder) {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -13,7 +13,7 @@ use anyhow::{Context as _, anyhow, bail};
 use typeloom_project::file::is_text_name;
 use typeloom_project::parts::onnx::text::escape;
 
-use crate::args::TargetArgs;
+use crate::args::{NewTargetArgs, TargetArgs};
 use typeloom_project::parts::io::files::Bytes;
 #[cfg(feature = "interfaces")]
 use typeloom_project::parts::link::Piece;
@@ -52,6 +52,18 @@ impl Target {
         let is_own = own.is_some() && Path::new(output).canonicalize().ok() == own;
         let advice = if is_own { "; use --in-place to replace it" } else { "" };
         Self::output(output).map_err(|error| anyhow!("{error}{advice}"))
+    }
+
+    /// The destination of a changed model, which is a new file unless the arguments request to replace one.
+    pub(crate) fn of_new(args: &NewTargetArgs, source: &Source) -> anyhow::Result<Self> {
+        let mut target = Self::of(&args.target, source)?;
+        if let Self::File { replaces: replaces @ Replaces::Others, .. } = &mut target
+            && !args.force
+        {
+            *replaces = Replaces::Nothing;
+        }
+        target.refuse()?;
+        Ok(target)
     }
 
     /// The file of this name, which the command must not read; `-` is standard output.

@@ -188,6 +188,8 @@ fn text_of_a_model_is_escaped_by_every_command() {
             &["fix", "--dry-run", &file],
             &["fix", "--dry-run", "--format", "json", &file],
             &["annotate", &file, "-o", &out],
+            &["specialize", "--assume", &assume, &file, "--force", "-o", &out],
+            &["specialize", &file, "--force", "--format", "json", "-o", &out],
             &["describe", &file],
             &["describe", "--format", "json", &file],
             &["diff", &file, &other],

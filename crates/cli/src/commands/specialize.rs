@@ -12,7 +12,7 @@ use crate::target::Target;
 
 pub(crate) fn run(args: &SpecializeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let target = Target::of(&args.target, &source)?;
+    let target = Target::of_new(&args.target, &source)?;
     let view = scenes::target(args.view.as_deref(), Some(&target))?;
     let file = source.open()?;
     let plan = crate::settings::plan(&args.solve, &source)?;

@@ -10,4 +10,5 @@ mod infer;
 mod inputs;
 mod operators;
 mod shell;
+mod specialize;
 mod view;
