@@ -84,7 +84,8 @@ pub struct Specialized {
     pub removed_initializers: usize,
     /// The extents that are no numbers.
     pub open: Vec<Open>,
-    /// What the numbers require of the symbols that stay: a check of the new model reports it as an error.
+    /// The conditions that the numbers set for the symbols that stay. A check of the new model reports them as
+    /// errors.
     pub conditions: Vec<String>,
 }
 
@@ -109,7 +110,7 @@ pub enum SpecializeError {
     /// The model has errors for these sizes. The diagnostics of its check say which.
     #[error("the model has errors for these sizes")]
     Errors,
-    /// The changed model has errors that the model does not have. This is a fault of this crate.
+    /// The changed model has errors that the model does not have. The cause is in this crate.
     #[error("the specialized model has an error that the model does not have; please report this: {0}")]
     Unsound(String),
 }

@@ -1,4 +1,4 @@
-//! What the outputs of a body depend on.
+//! The parts of a body that its outputs depend on.
 //!
 //! **Algorithm:** marking from the outputs of the outermost graph, along inputs and the outputs of nested
 //! graphs. Linear in the size of the body, times the depth of nesting.
@@ -13,7 +13,7 @@ use typeloom_solver::program::GraphId;
 use crate::coerce::layout::{Layout, NodeId, Source};
 use crate::fields::{GRAPH_INITIALIZER, GRAPH_INPUT, GRAPH_SPARSE_INITIALIZER, GRAPH_VALUE_INFO};
 
-/// How a body is changed before its parts are marked.
+/// The changes of a body before its parts are marked.
 pub(crate) trait Changes<'l> {
     /// The inputs of a node, if they are not those of the file.
     fn inputs(&self, _node: NodeId) -> Option<Vec<&'l str>> {

@@ -1,4 +1,4 @@
-//! Why extents of a model remain open.
+//! The open extents of a model, with their causes.
 
 use std::collections::HashSet;
 
@@ -16,11 +16,11 @@ pub struct Open {
     pub axis: Option<usize>,
     /// The name of the extent; `None` if it has none.
     pub symbol: Option<String>,
-    /// What decides the extent.
+    /// The cause.
     pub cause: Cause,
 }
 
-/// What decides an open extent.
+/// The cause of an open extent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// The caller of the model: it is an extent of an input.
@@ -36,7 +36,7 @@ pub enum Cause {
 
 /// The open extents of a model, each once, in the order in which they occur.
 ///
-/// What follows from an extent without a name is not listed.
+/// Consequences of an extent without a name are not listed.
 pub(super) fn open(checked: &mut Checked<'_>) -> Vec<Open> {
     let body = checked.shared_body();
     let mut seen = HashSet::new();

@@ -4,7 +4,8 @@
 //! on such values are collected into a model without inputs, which the caller runs.
 //!
 //! Only operators are collected whose result does not depend on the implementation: those that move elements,
-//! and the arithmetic that IEEE 754 defines to the last bit. `Sin` or `Exp` stay.
+//! and the arithmetic that IEEE 754 defines to the last bit. `Sin` or `Exp` stay. So does everything in
+//! 16 bits, because runtimes compute several such nodes with 32 bits and round once.
 
 use std::collections::{HashMap, HashSet};
 
@@ -135,13 +136,19 @@ fn is_exact<'a>(checked: &mut Checked<'a>, body: &Body<'a>, step: StepId) -> boo
     {
         return false;
     }
-    let mut is_integer = |value: &ValueId| {
-        let Type::Tensor(tensor) = checked.type_of(*value) else { return false };
-        matches!(tensor.elem.single(), Some(Elem::INT64 | Elem::INT32 | Elem::BOOL))
+    let mut element = |value: &ValueId| match checked.type_of(*value) {
+        Type::Tensor(tensor) => tensor.elem.single(),
+        _ => None,
     };
-    EXACT.contains(&operator)
-        || (EXACT_FOR_INTEGERS.contains(&operator)
-            && body.outputs(step).iter().flatten().all(&mut is_integer))
+    let allowed: &[Elem] = if EXACT.contains(&operator) {
+        &[Elem::INT64, Elem::INT32, Elem::BOOL, Elem::FLOAT, Elem::DOUBLE]
+    } else if EXACT_FOR_INTEGERS.contains(&operator) {
+        &[Elem::INT64, Elem::INT32, Elem::BOOL]
+    } else {
+        return false;
+    };
+    let mut values = body.inputs(step).iter().chain(body.outputs(step)).flatten();
+    values.all(|value| element(value).is_some_and(|elem| allowed.contains(&elem)))
 }
 
 /// A small tensor that is stored in the file.

@@ -172,7 +172,7 @@ fn files_of_old_versions_get_constant_nodes() {
 }
 
 #[test]
-fn what_only_a_declaration_claims_is_not_written_as_a_constant() {
+fn a_claim_of_a_declaration_is_not_written_as_a_constant() {
     let bytes = model("<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]>
         g (float[N] x) => (float[k] y, int64[1] s) <float[3] h> { h = own.Op (x)  s = Shape (h)  y = Relu (h) }");
     let text = shown(&fixed(&bytes, &[("N", "3")]).unwrap());
@@ -247,7 +247,7 @@ fn nodes_on_constants_are_computed_by_the_caller() {
 }
 
 #[test]
-fn a_model_without_symbols_loses_only_what_is_constant() {
+fn a_model_without_symbols_and_constants_stays_the_same() {
     let bytes = graph("g (float[2] x) => (float[2] y) { y = Relu (x) }");
     let found = fixed(&bytes, &[]).unwrap();
     assert_eq!((found.file, found.nodes), (bytes, [1, 1]));
