@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import pathlib
 import random
+import resource
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from annotation_law import feeds  # noqa: E402
 
 SECONDS = 120
+MAX_MEMORY = 6 << 30
 ATTEMPTS = 4
 
 
@@ -157,6 +159,8 @@ def in_process(path, arguments, folder):
     ours, theirs = context.Pipe(duplex=False)
 
     def work():
+        # Random sizes can ask for any memory.
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
         totals = collections.Counter()
         try:
             problem = law(path, arguments, random.Random(f"{arguments.seed} {path.name}"), folder, totals)

@@ -59,6 +59,7 @@ use crate::coerce::layout::{Layout, NodeId};
 use crate::fields::GRAPH_VALUE_INFO;
 use crate::unused::{unused_records, used};
 use constants::Constants;
+use declarations::Extents;
 
 pub use dynamic::{Cause, Open};
 pub use evaluate::Evaluate;
@@ -136,7 +137,8 @@ pub fn specialize(
     let settings = Settings { catalogue, universe, options };
     let mut done = Specialized::default();
     let mut file: Option<Vec<u8>> = None;
-    for round in 0.. {
+    let mut round = 0;
+    loop {
         let model = file.as_deref().unwrap_or(bytes);
         let mut checked = settings.check(model)?;
         if !checked.is_ok() {
@@ -155,26 +157,44 @@ pub fn specialize(
             drop(checked);
             done.branches.append(&mut taken);
             file = Some(changed);
+            round += 1;
             continue;
         }
-        let changed = simplified(model, &mut checked, evaluate, &mut done)?;
-        drop(checked);
-        let options = Options { assume: Vec::new(), ..options.clone() };
-        let mut checked = Settings { catalogue, universe, options: &options }.check(&changed)?;
-        if !checked.is_ok() {
-            for error in diagnose(&mut checked).into_iter().filter(Diagnostic::is_error) {
-                match error.code {
-                    Code::ForcedSymbol | Code::ForcedEquality => done.conditions.push(error.message),
-                    _ => return Err(SpecializeError::Unsound(error.message)),
-                }
+        return match finished(model, &mut checked, evaluate, settings, Extents::Proven, &done) {
+            // A number that a condition forces is proven, but a check that does not know the condition can
+            // refute it.
+            Err(SpecializeError::Unsound(_)) => {
+                finished(model, &mut checked, evaluate, settings, Extents::Assumed, &done)
+            }
+            done => done,
+        };
+    }
+}
+
+/// Writes the last changes, and checks the result.
+fn finished(
+    bytes: &[u8],
+    checked: &mut Checked<'_>,
+    evaluate: Option<&Evaluate<'_>>,
+    settings: Settings<'_>,
+    extents: Extents,
+    done: &Specialized,
+) -> Result<Specialized, SpecializeError> {
+    let mut done = done.clone();
+    done.file = simplified(bytes, checked, evaluate, extents, &mut done)?;
+    let options = Options { assume: Vec::new(), ..settings.options.clone() };
+    let mut checked = Settings { options: &options, ..settings }.check(&done.file)?;
+    if !checked.is_ok() {
+        for error in diagnose(&mut checked).into_iter().filter(Diagnostic::is_error) {
+            match error.code {
+                Code::ForcedSymbol | Code::ForcedEquality => done.conditions.push(error.message),
+                _ => return Err(SpecializeError::Unsound(error.message)),
             }
         }
-        done.nodes[1] = count_nodes(&checked);
-        done.open = dynamic::open(&mut checked);
-        drop(checked);
-        done.file = changed;
-        break;
     }
+    done.nodes[1] = count_nodes(&checked);
+    done.open = dynamic::open(&mut checked);
+    drop(checked);
     Ok(done)
 }
 
@@ -183,6 +203,7 @@ fn simplified(
     bytes: &[u8],
     checked: &mut Checked<'_>,
     evaluate: Option<&Evaluate<'_>>,
+    extents: Extents,
     done: &mut Specialized,
 ) -> Result<Vec<u8>, SpecializeError> {
     let model = ModelView::new(bytes).map_err(CheckError::from)?;
@@ -207,7 +228,7 @@ fn simplified(
             done.removed_initializers += usize::from(record.number != GRAPH_VALUE_INFO);
             splice.remove(message, &record);
         }
-        declarations::complete(checked, graph.source, id, &values, &used, &mut splice)?;
+        declarations::complete(checked, extents, (graph.source, id), &values, &used, &mut splice)?;
     }
     Ok(splice.changed().map_err(WriteError::from)?.unwrap_or_else(|| bytes.to_vec()))
 }

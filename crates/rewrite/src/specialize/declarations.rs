@@ -14,11 +14,20 @@ use crate::declared;
 use crate::fields::{GRAPH_INPUT, GRAPH_OUTPUT};
 use crate::unused::Used;
 
+/// The extents that are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Extents {
+    /// Those that the caller assumes.
+    Assumed,
+    /// Those, and the proven ones.
+    Proven,
+}
+
 /// Writes assumed and proven extents into the declarations of a graph.
 pub(super) fn complete<'a>(
     checked: &mut Checked<'_>,
-    source: Source<'a>,
-    graph: GraphId,
+    extents: Extents,
+    (source, graph): (Source<'a>, GraphId),
     values: &HashMap<(GraphId, &'a str), ValueId>,
     used: &Used<'_>,
     splice: &mut Splice<'_>,
@@ -39,7 +48,7 @@ pub(super) fn complete<'a>(
             declared::assume(ty, declared::kind_of(&field), checked);
         }
         let is_input = field.number == GRAPH_INPUT && checked.body().root() == graph;
-        if let Some(value) = value.filter(|_| !is_input) {
+        if let Some(value) = value.filter(|_| !is_input && extents == Extents::Proven) {
             let ty = checked.proven_type_of(value);
             let message = ty.value_type(checked.universe(), checked.dims());
             message.fill(&mut new.r#type.get_or_insert_default().value);
