@@ -48,7 +48,7 @@ EXAMPLES = {
     ],
     "ai.onnx::BatchNormalization": [({"epsilon": 1e-5, "momentum": 0.9}, [(1, 4, *[6] * axes), *[(4,)] * 4]) for axes in (1, 2, 3)],
     "ai.onnx::Clip": [({}, [(2, 3), 0.0, 6.0]), ({}, [(1, 4, 8, 8), 0.0]), ({}, [(2, 3, 4), (), ()])],
-    "ai.onnx::ConstantOfShape": [({}, [[2, 3, 4, 5, 1, 2][:rank]]) for rank in range(1, 7)] + [({}, [(rank,)]) for rank in range(1, 7)],
+    "ai.onnx::ConstantOfShape": [({}, [[2, 3, 4, 5, 1, 2][:rank]]) for rank in range(7)] + [({}, [(rank,)]) for rank in range(1, 7)],
     "ai.onnx::Conv": [
         ({}, [(1, 4, 8, 8), (6, 4, 3, 3)]),
         ({"group": 2}, [(1, 4, 8, 8), (6, 2, 3, 3), (6,)]),
@@ -70,7 +70,20 @@ EXAMPLES = {
         ),
     ],
     "ai.onnx::Expand": [({}, [(1, 3, 1), [2, 3, 4]]), ({}, [(3, 1), (3,)]), ({}, [(1,), [5]]), ({}, [(), [2, 2]])],
+    "ai.onnx::Div": [({}, pair) for pair in ([(), 2], [(1,), 2], [(3,), (3,)], [(2, 3), 2.0], [(2, 3, 4), (4,)], [2.0, (2, 3)], [(2, 4, 8, 8), (2, 4, 1, 1)])],
+    # An index without axes removes the axis.
+    "ai.onnx::Gather": [
+        ({"axis": axis}, [(2, 3, 4, 5, 6)[:rank], index]) for rank in (1, 2, 3, 4, 5) for axis in {0, rank - 1} for index in (0, -1, [0, 1])
+    ],
+    "ai.onnx::GatherElements": [
+        ({"axis": axis}, [shape, indices])
+        for shape, axis in (((3,), 0), ((3, 4), 1), ((2, 3, 4), -1), ((2, 3, 4, 5), 2))
+        for indices in (shape, (1, *shape[1:]), (*shape[:-1], 2))
+    ],
     "ai.onnx::Gemm": [({"alpha": 1.0, "beta": 1.0, "transB": 1}, [(2, 3), (4, 3), (4,)]), ({"alpha": 1.0, "beta": 1.0}, [(2, 3), (3, 4), (4,)])],
+    "ai.onnx::LayerNormalization": [
+        ({"axis": -1, "epsilon": epsilon}, [(1, 2, 3, 8)[-rank:], (8,), *bias]) for rank in (2, 3, 4) for epsilon in (1e-5, 1e-12) for bias in ([], [(8,)])
+    ],
     "ai.onnx::MaxPool": [
         ({**window(kernel, step), "dilations": [1] * len(kernel), "ceil_mode": 0}, [(1, 4, *[8] * len(kernel))])
         for kernel in ([2, 2], [3, 3], [1, 1], [3], [2, 2, 2])
@@ -114,6 +127,7 @@ EXAMPLES = {
     "ai.onnx::Squeeze": [
         *(({}, [(1, 3, 1, 4), (count,)]) for count in (1, 2)),
         *(({}, [shape, axes]) for shape, axes in (((1,), [0]), ((2, 1), [1]), ((2, 1, 3), [1]), ((1, 1, 3), [0, 1]), ((2, 3, 1, 1), [-1]))),
+        *(({}, [(1, 2, 3, 4, 5, 6)[:rank], [0]]) for rank in (2, 3, 4, 5, 6)),
     ],
     "ai.onnx::Unsqueeze": [
         *(({}, [(3, 4), (count,)]) for count in (1, 2)),

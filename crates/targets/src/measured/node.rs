@@ -261,8 +261,8 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
         ("extents", _) => format!("a `{rest}` with fixed extents"),
         ("single", "true") => format!("one element in `{rest}`"),
         ("single", _) => format!("several elements in `{rest}`"),
-        ("given", "true") => format!("`{rest}`"),
-        ("given", _) => format!("no `{rest}`"),
+        ("has" | "given", "true") => format!("`{rest}`"),
+        ("has" | "given", _) => format!("no `{rest}`"),
         _ => format!("{name} = {value}"),
     }
 }
