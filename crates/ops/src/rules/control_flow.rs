@@ -176,9 +176,6 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
 /// variables and the collected values. Source: Loop, "Inputs" and `body`.
 fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
-    for port in [In(0), In(1)] {
-        require_single(cx, port)?;
-    }
     for (port, elem) in
         [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)]
     {
@@ -208,7 +205,8 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.same_type(In(at + 2), BodyIn(body, at + 2))?;
         cx.assume_shape_of(BodyIn(body, at + 2), In(at + 2));
     }
-    Ok(())
+    // The body has types even if the node is wrong.
+    [In(0), In(1)].into_iter().try_for_each(|port| require_single(cx, port))
 }
 
 /// `loop.iterations`: state variables keep their type; collected values get a leading axis with one element

@@ -243,7 +243,7 @@ fn advice_names_a_change_with_which_the_device_runs_the_node() {
 /// The verdict of a runtime of its own, not of a device behind a provider.
 fn of_runtime(head: &str, graph: &str) -> (Outcome, Vec<String>) {
     let table = format!(
-        "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\n"
+        "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\nop ai.onnx::Loop 1\n  version 21\n  tree +\nop ai.onnx::Scan 1\n  version 21\n  tree +\nop ai.onnx::Identity 1\n  version 21\n  tree +\n"
     );
     let target = Target::from_bytes(format!("runtime {head}"), table.into_bytes()).unwrap();
     let text = format!("<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]> {graph}");
@@ -285,14 +285,25 @@ fn a_node_whose_results_are_not_used_may_be_removed() {
 }
 
 #[test]
-fn a_node_with_nested_graphs_is_undecided() {
+fn a_node_with_nested_graphs_runs_if_their_nodes_do() {
     let graph = |inner: &str| {
         format!(
             "g (bool c, float[2] x) => (y) {{ y = If(c) <then_branch = a () => (u) {{ u = Relu(x) }}, else_branch = b () => (v) {{ v = {inner}(x) }}> }}"
         )
     };
-    assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Undecided);
+    assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Runs);
+    assert_eq!(of_runtime("", &graph("Neg")).0, Outcome::Undecided);
     assert_eq!(of_runtime("unused removed", &graph("Abs")).0, Outcome::Rejected);
+    let repeated = |ty: &str, inner: &str| {
+        format!(
+            "g (int64 n, {ty} x) => (y) {{ y = Loop <body = b (int64 i, bool c, {ty} s) => (bool c, {ty} t) {{ t = {inner}(s) }}> (n, , x) }}"
+        )
+    };
+    assert_eq!(of_runtime("", &repeated("float[2]", "Relu")).0, Outcome::Runs);
+    assert_eq!(of_runtime("", &repeated("float[2]", "Abs")).0, Outcome::Rejected);
+    assert_eq!(of_runtime("", &repeated("seq(float[2])", "Identity")).0, Outcome::Undecided);
+    let scan = "g (float[4, 2] x) => (y) { y = Scan <num_scan_inputs = 1, body = b (float[2] e) => (f) { f = Relu(e) }> (x) }";
+    assert_eq!(of_runtime("", scan).0, Outcome::Undecided);
 }
 
 #[test]
