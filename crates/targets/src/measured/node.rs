@@ -87,19 +87,20 @@ pub(crate) fn found<'a>(
     Found { advice, ..found }
 }
 
-/// Whether the outcome of a node depends on its nested graphs, which no property is about. `If` and a
-/// `Loop` of tensors run if their nodes do, which are decided on their own. A `Scan` also depends on the number
-/// of values that its graph takes from outside.
+/// Whether the outcome of a node depends on its nested graphs, which no property is about. `If` and `Loop` run
+/// if their nodes do, which are decided on their own, and their values are tensors of known ranks. A `Scan`
+/// also depends on the number of values that its graph takes from outside.
 fn depends_on_graphs(subject: &mut Subject<'_, '_>) -> bool {
     let Subject { checked, body, step, .. } = subject;
-    let (step, graph) = (*step, &body.body);
-    if graph.last_step(step) == step || graph.op_name(step) == "If" {
-        return false;
-    }
-    // Of several values of a `Loop`, a property is about the first one.
-    let mut values = graph.inputs(step).iter().chain(graph.outputs(graph.last_step(step))).flatten();
-    graph.op_name(step) != "Loop"
-        || values.any(|value| !matches!(checked.type_within(body, *value), Type::Tensor(_)))
+    let graph = &body.body;
+    let last = graph.last_step(*step);
+    // Of several values, a property is about the first one.
+    let mut values = graph.inputs(*step).iter().chain(graph.outputs(last)).flatten();
+    let mut is_ranked = |value: &ValueId| match checked.type_within(body, *value) {
+        Type::Tensor(tensor) => tensor.shape.is_some(),
+        _ => false,
+    };
+    last != *step && !(matches!(graph.op_name(*step), "If" | "Loop") && values.all(|value| is_ranked(value)))
 }
 
 /// The reason why the table has no row like a node: the first property with a value that no row has.

@@ -294,6 +294,8 @@ fn a_node_with_nested_graphs_runs_if_their_nodes_do() {
     assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Runs);
     assert_eq!(of_runtime("", &graph("Neg")).0, Outcome::Undecided);
     assert_eq!(of_runtime("unused removed", &graph("Abs")).0, Outcome::Rejected);
+    let ranks = "g (bool c, float[2] x, float z) => (y) { y = If(c) <then_branch = a () => (u) { u = Relu(x) }, else_branch = b () => (v) { v = Relu(z) }> }";
+    assert_eq!(of_runtime("", ranks).0, Outcome::Undecided, "the rank of the result is not known");
     let repeated = |ty: &str, inner: &str| {
         format!(
             "g (int64 n, {ty} x) => (y) {{ y = Loop <body = b (int64 i, bool c, {ty} s) => (bool c, {ty} t) {{ t = {inner}(s) }}> (n, , x) }}"
