@@ -24,6 +24,11 @@ pub(super) fn requested(args: &CheckArgs) -> Option<Safety> {
     args.fix.then_some(if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe })
 }
 
+/// Whether a model has errors, or issues of targets.
+pub(super) fn is_needed(findings: &Findings) -> bool {
+    !findings.is_ok() || badness(findings) > (0, 0)
+}
+
 /// A repair of a model.
 pub(super) struct Repaired {
     /// The model with fewer errors; `None` if there is no such one.
