@@ -96,11 +96,11 @@ fn depends_on_graphs(subject: &mut Subject<'_, '_>) -> bool {
     let last = graph.last_step(*step);
     // Of several values, a property is about the first one.
     let mut values = graph.inputs(*step).iter().chain(graph.outputs(last)).flatten();
-    let mut is_ranked = |value: &ValueId| match checked.type_within(body, *value) {
+    let is_ranked = |value: &ValueId| match checked.type_within(body, *value) {
         Type::Tensor(tensor) => tensor.shape.is_some(),
         _ => false,
     };
-    last != *step && !(matches!(graph.op_name(*step), "If" | "Loop") && values.all(|value| is_ranked(value)))
+    last != *step && !(matches!(graph.op_name(*step), "If" | "Loop") && values.all(is_ranked))
 }
 
 /// The reason why the table has no row like a node: the first property with a value that no row has.
