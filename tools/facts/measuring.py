@@ -26,12 +26,10 @@ MAX_MEMORY = 8 << 30
 SHAPED = {f"attribute.{name}" for name in "hidden_size K N num_heads kv_num_heads q_num_heads num_groups groups group sample_size".split()}
 # Operators that fail for some constants of integers when they are computed before the run, as for a division by zero.
 VALUES = {"ai.onnx::BitShift", "ai.onnx::Div", "ai.onnx::Mod"}
-# Operators that may be rejected for the relation between the extents of two inputs, which is no property.
-RELATED = {"ai.onnx::GatherElements"}
 # Operators of most models.
 FREQUENT = {
     f"ai.onnx::{name}"
-    for name in "AveragePool BatchNormalization Clip Concat Conv ConvTranspose Expand Gather Gemm MatMul MaxPool ReduceMean Reshape Resize Slice Softmax Split Squeeze Transpose Unsqueeze".split()
+    for name in "AveragePool BatchNormalization Clip Concat Conv ConvTranspose Div Expand Gather Gemm MatMul LayerNormalization MaxPool ReduceMean Reshape Resize Slice Softmax Split Squeeze Transpose Unsqueeze".split()
 }
 # From this number of pairs that differ in one property only, all with one outcome, the property does not matter.
 PAIRS = 8
@@ -172,7 +170,7 @@ def outcome(operator: Signature, row: Row, error: str, depends) -> str:
     if row.operator in VALUES and stored and "int" in row.properties["type.T"]:
         return "?"
     if not error:
-        return "?" if row.operator in RELATED else "+"
+        return "+"
     composed = any(value.startswith(("seq(", "optional(", "map(")) for value in row.properties.values())
     return "?" if composed or depends(operator, row) else "-"
 
@@ -198,7 +196,9 @@ def read(cache: Path | None) -> list[dict]:
 
 
 def pruned(rows: list[dict]) -> list[dict]:
-    """The rows of one operator without the properties that do not matter: numbers in attributes, and numbers of inputs and outputs."""
+    """The rows of one operator without the properties that do not matter: numbers in attributes, and numbers of inputs and outputs. Where it
+    matters only whether an attribute has a value, given or by default, that is the property.
+    """
     rows = [{**row, "properties": dict(row["properties"])} for row in rows]
     # A reader accepts a limited number of properties, so fewer pairs decide if there are more.
     for pairs in (PAIRS, 1):
@@ -208,6 +208,12 @@ def pruned(rows: list[dict]) -> list[dict]:
             if tested and (pairs == PAIRS or len(rows[0]["properties"]) > MOST_PROPERTIES) and not matters(rows, name, pairs):
                 for row in rows:
                     del row["properties"][name]
+            elif tested and "none" in values and pairs == PAIRS:
+                given = [row for row in rows if row["properties"][name] != "none"]
+                if given and not matters(given, name, pairs):
+                    for row in rows:
+                        value = row["properties"].pop(name)
+                        row["properties"][name.replace("attribute.", "has.")] = "false" if value == "none" else "true"
     return rows
 
 

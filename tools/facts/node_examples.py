@@ -3,6 +3,8 @@
 Each example has attributes and inputs: a tuple is the shape of a tensor, a list or a number is a constant, `None` an absent input.
 """
 
+from onnx import GraphProto, TensorProto, ValueInfoProto, helper
+
 # Values of attributes that no example has.
 TEXTS = {
     "auto_pad": [b"NOTSET", b"VALID", b"SAME_UPPER", b"SAME_LOWER"],
@@ -30,6 +32,30 @@ def window(kernel: list[int], step: int) -> dict:
     return {"kernel_shape": kernel, "strides": [step] * len(kernel), "pads": [*pads, *pads]}
 
 
+def branch(elem: str, outputs: int) -> GraphProto:
+    """A branch of `If` with constants."""
+    number = TensorProto.DataType.Value(elem)
+    constants = [helper.make_node("Constant", [], [f"y{at}"], value=helper.make_tensor("v", number, [2], [1, 1])) for at in range(outputs)]
+    return helper.make_graph(constants, "branch", [], [helper.make_tensor_value_info(f"y{at}", number, None) for at in range(outputs)])
+
+
+def body(elem: str, states: int, collected: int) -> GraphProto:
+    """The body of a `Loop` that keeps its states, and collects the first one."""
+    number = TensorProto.DataType.Value(elem)
+
+    def values(name: str, count: int) -> list[ValueInfoProto]:
+        return [helper.make_tensor_value_info(f"{name}{at}", number, None) for at in range(count)]
+
+    scalars = [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("c", TensorProto.BOOL, [])]
+    nodes = [helper.make_node("Identity", ["c"], ["d"])]
+    nodes += [helper.make_node("Identity", [f"s{at}"], [f"t{at}"]) for at in range(states)]
+    nodes += [helper.make_node("Identity", ["s0"], [f"u{at}"]) for at in range(collected)]
+    outputs = [helper.make_tensor_value_info("d", TensorProto.BOOL, []), *values("t", states), *values("u", collected)]
+    return helper.make_graph(nodes, "body", [*scalars, *values("s", states)], outputs)
+
+
+# The element types of nested graphs.
+NESTED = "FLOAT FLOAT16 DOUBLE INT64 INT32 UINT8 BOOL".split()
 QLINEAR = [(2, 3), 0.5, 1, (2, 3), 0.5, 1, 0.5, 1]
 
 EXAMPLES = {
@@ -48,7 +74,7 @@ EXAMPLES = {
     ],
     "ai.onnx::BatchNormalization": [({"epsilon": 1e-5, "momentum": 0.9}, [(1, 4, *[6] * axes), *[(4,)] * 4]) for axes in (1, 2, 3)],
     "ai.onnx::Clip": [({}, [(2, 3), 0.0, 6.0]), ({}, [(1, 4, 8, 8), 0.0]), ({}, [(2, 3, 4), (), ()])],
-    "ai.onnx::ConstantOfShape": [({}, [[2, 3, 4, 5, 1, 2][:rank]]) for rank in range(1, 7)] + [({}, [(rank,)]) for rank in range(1, 7)],
+    "ai.onnx::ConstantOfShape": [({}, [[2, 3, 4, 5, 1, 2][:rank]]) for rank in range(7)] + [({}, [(rank,)]) for rank in range(1, 7)],
     "ai.onnx::Conv": [
         ({}, [(1, 4, 8, 8), (6, 4, 3, 3)]),
         ({"group": 2}, [(1, 4, 8, 8), (6, 2, 3, 3), (6,)]),
@@ -70,7 +96,30 @@ EXAMPLES = {
         ),
     ],
     "ai.onnx::Expand": [({}, [(1, 3, 1), [2, 3, 4]]), ({}, [(3, 1), (3,)]), ({}, [(1,), [5]]), ({}, [(), [2, 2]])],
+    "ai.onnx::Div": [({}, pair) for pair in ([(), 2], [(1,), 2], [(3,), (3,)], [(2, 3), 2.0], [(2, 3, 4), (4,)], [2.0, (2, 3)], [(2, 4, 8, 8), (2, 4, 1, 1)])],
+    # An index without axes removes the axis.
+    "ai.onnx::Gather": [
+        ({"axis": axis}, [(2, 3, 4, 5, 6)[:rank], index]) for rank in (1, 2, 3, 4, 5) for axis in {0, rank - 1} for index in (0, -1, [0, 1])
+    ],
+    "ai.onnx::GatherElements": [
+        ({"axis": axis}, [shape, indices])
+        for shape, axis in (((3,), 0), ((3, 4), 1), ((2, 3, 4), -1), ((2, 3, 4, 5), 2))
+        for indices in (shape, (1, *shape[1:]), (*shape[:-1], 2))
+    ],
     "ai.onnx::Gemm": [({"alpha": 1.0, "beta": 1.0, "transB": 1}, [(2, 3), (4, 3), (4,)]), ({"alpha": 1.0, "beta": 1.0}, [(2, 3), (3, 4), (4,)])],
+    "ai.onnx::LayerNormalization": [
+        ({"axis": -1, "epsilon": epsilon}, [(1, 2, 3, 8)[-rank:], (8,), *bias]) for rank in (2, 3, 4) for epsilon in (1e-5, 1e-12) for bias in ([], [(8,)])
+    ],
+    "ai.onnx::If": [
+        ({"then_branch": branch(elem, count), "else_branch": branch(elem, count)}, [condition]) for elem in NESTED for count in (1, 2) for condition in ((), (1,), 1)
+    ],
+    "ai.onnx::Loop": [
+        ({"body": body(elem, len(states), count)}, [*start, *states])
+        for elem in NESTED
+        for states in ([(2,)], [(2, 3)], [(1, 2, 3), (2,)], [()])
+        for count in (0, 1)
+        for start in ([3, 1], [(), ()], [(1,), None], [None, 1])
+    ],
     "ai.onnx::MaxPool": [
         ({**window(kernel, step), "dilations": [1] * len(kernel), "ceil_mode": 0}, [(1, 4, *[8] * len(kernel))])
         for kernel in ([2, 2], [3, 3], [1, 1], [3], [2, 2, 2])
@@ -114,6 +163,7 @@ EXAMPLES = {
     "ai.onnx::Squeeze": [
         *(({}, [(1, 3, 1, 4), (count,)]) for count in (1, 2)),
         *(({}, [shape, axes]) for shape, axes in (((1,), [0]), ((2, 1), [1]), ((2, 1, 3), [1]), ((1, 1, 3), [0, 1]), ((2, 3, 1, 1), [-1]))),
+        *(({}, [(1, 2, 3, 4, 5, 6)[:rank], [0]]) for rank in (2, 3, 4, 5, 6)),
     ],
     "ai.onnx::Unsqueeze": [
         *(({}, [(3, 4), (count,)]) for count in (1, 2)),

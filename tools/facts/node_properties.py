@@ -56,6 +56,8 @@ def properties(signature, versions, graph: GraphProto, node: NodeProto, answer: 
     given = {attribute.name: attribute for attribute in node.attribute}
     if name := LENGTHS.get(signature.operator):
         found[f"length.{name}"] = length(given.get(name), types.get(inputs[name]) if name in inputs else None)
+    if signature.operator == "ai.onnx::GatherElements":
+        found["gather.equal"] = equal_extents(*(types.get(inputs.get(port)) for port in ports), attribute_text(given.get("axis"), signature.attributes["axis"]))
     if any(port.option == "variadic" for one in versions for port in one.inputs):
         found["inputs"] = str(sum(map(bool, node.input)))
     if any(port.option != "single" for one in versions for port in one.outputs):
@@ -109,6 +111,16 @@ def rank(ty: dict | None) -> str:
 def extents(ty: dict | None) -> str:
     known = ty and ty.get("s") is not None and all(isinstance(extent, int) for extent in ty["s"])
     return "fixed" if known else "open"
+
+
+def equal_extents(data: dict | None, indices: dict | None, axis: str) -> str:
+    """Whether no extents of two inputs, apart from those of the axis, are different numbers."""
+    shapes = [ty.get("s") if ty else None for ty in (data, indices)]
+    if None in shapes:
+        return "open"
+    pairs = enumerate(zip(*shapes))
+    differ = (at != int(axis) % len(shapes[0]) and isinstance(a, int) and isinstance(b, int) and a != b for at, (a, b) in pairs)
+    return "false" if any(differ) else "true"
 
 
 def attribute_text(attribute: AttributeProto | None, described) -> str:

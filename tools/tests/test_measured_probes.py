@@ -107,6 +107,23 @@ def test_an_attribute_that_decides_is_kept():
     assert set(measuring.pruned(rows)[0]["properties"]) == {"rank.X", "attribute.alpha"}
 
 
+def test_only_the_presence_of_an_attribute_can_matter():
+    rows = [row("-" if alpha == "none" else "+", rank_X=str(rank), attribute_alpha=alpha) for rank in range(9) for alpha in ("1", "2", "none")]
+    found = {(one["properties"]["has.alpha"], one["outcome"]) for one in measuring.pruned(rows)}
+    assert found == {("true", "+"), ("false", "-")}
+
+
+def test_extents_apart_from_the_axis_are_compared(known):
+    text = """<ir_version: 10, opset_import: ["" : 13]> g (float[2, 3] x, int64[N, 4] i) => (y) { y = GatherElements <axis = 1> (x, i) }"""
+    model, versions = parser.parse_model(text), known["ai.onnx::GatherElements"]
+
+    def equal(*indices) -> str:
+        types = answer({"x": floats(2, 3), "i": {**floats(*indices), "e": "int64"}}, {"y": floats(*indices)})
+        return properties(versions[-1], versions, model.graph, model.graph.node[0], types)["gather.equal"]
+
+    assert [equal("N", 4), equal(2, 4), equal(1, 4)] == ["true", "true", "false"]
+
+
 def test_an_attribute_without_enough_pairs_is_kept():
     rows = [row("+", rank_X=str(rank), attribute_alpha=alpha) for rank in range(3) for alpha in ("1", "2")]
     assert set(measuring.pruned(rows)[0]["properties"]) == {"rank.X", "attribute.alpha"}

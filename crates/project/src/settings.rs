@@ -272,9 +272,9 @@ pub fn target_files<'p>(
     read: ReadFile,
 ) -> Result<Vec<Target>, Error> {
     let target = |path: &'p Path| {
-        let text = text_of(path, read).map_err(|source| unreadable(path, source))?;
+        let bytes = read(path).map_err(|source| unreadable(path, source))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Target::from_text(name, text).map_err(|source| Error::TargetFile { path: path.to_owned(), source })
+        Target::from_bytes(name, bytes).map_err(|source| Error::TargetFile { path: path.to_owned(), source })
     };
     files.into_iter().map(target).collect()
 }

@@ -12,13 +12,16 @@ use crate::verdict::{Outcome, Verdict, verdict};
 /// The largest text of a compressed target, in bytes.
 const MAX_TEXT: usize = 1 << 24;
 
+/// The first byte of a compressed target: the method and the window of zlib. No text starts with it.
+const ZLIB: u8 = 0x78;
+
 /// One version of a runtime with one provider, or a device.
 ///
 /// ```
 /// use typeloom_solver::model::Options;
 /// use typeloom_targets::{Outcome, Target};
 ///
-/// let target = Target::find("onnxruntime-1.31").expect("a known target");
+/// let target = Target::named("onnxruntime-1.31").expect("a known target");
 /// let model = typeloom_onnx::text::parse_model(
 ///     r#"<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (y) { y = Relu(x) }"#,
 /// )?;
@@ -119,16 +122,16 @@ impl Target {
 
     /// The target with this name.
     #[must_use]
-    pub fn find(name: &str) -> Option<&'static Self> {
+    pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
     /// The targets of a name: one target, or those of a group. Empty for an unknown name.
     #[must_use]
-    pub fn named(name: &str) -> Vec<&'static Self> {
+    pub fn group(name: &str) -> Vec<&'static Self> {
         match GROUPS.iter().find(|(group, _)| *group == name) {
-            Some((_, members)) => members.iter().filter_map(|member| Self::find(member)).collect(),
-            None => Self::find(name).into_iter().collect(),
+            Some((_, members)) => members.iter().filter_map(|member| Self::named(member)).collect(),
+            None => Self::named(name).into_iter().collect(),
         }
     }
 
@@ -138,16 +141,19 @@ impl Target {
         GROUPS
     }
 
-    /// A target from a text, in one of the two formats. It is kept until the process ends, as targets have
-    /// static names; the same name and text is kept once.
+    /// A target from a file in one of the two formats, which may be compressed in the format of zlib. It is
+    /// kept until the process ends, as targets have static names; the same name and text is kept once.
     ///
     /// # Errors
     /// [`TargetError`] if the text has neither format, or the name is that of another target or a group.
-    pub fn from_text(name: String, text: String) -> Result<&'static Self, TargetError> {
+    pub fn from_bytes(name: String, bytes: Vec<u8>) -> Result<&'static Self, TargetError> {
         static OWN: Mutex<Vec<&Target>> = Mutex::new(Vec::new());
-        if !Self::named(&name).is_empty() {
+        if !Self::group(&name).is_empty() {
             return Err(TargetError::Name(name));
         }
+        let text =
+            if bytes.first() == Some(&ZLIB) { inflated(&bytes) } else { String::from_utf8(bytes).ok() };
+        let text = text.ok_or(TargetError::Unknown)?;
         let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same =
             |known: &&&Self| known.name == name && matches!(known.text, Text::Plain(other) if other == text);
@@ -177,11 +183,7 @@ impl Target {
     fn read(&self) -> Result<Known, TargetError> {
         let text = match self.text {
             Text::Plain(text) => text,
-            Text::Compressed(bytes) => {
-                let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_TEXT);
-                let text = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-                text.ok_or(TargetError::Unknown)?.leak()
-            }
+            Text::Compressed(bytes) => inflated(bytes).ok_or(TargetError::Unknown)?.leak(),
         };
         match text.lines().next() {
             Some(table::HEAD) => Ok(Known::Measured(Table::parse(text)?)),
@@ -223,6 +225,12 @@ impl Target {
     }
 }
 
+/// The text of a compressed target.
+fn inflated(bytes: &[u8]) -> Option<String> {
+    let bytes = miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_TEXT).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::Target;
@@ -244,27 +252,29 @@ mod tests {
     #[test]
     fn targets_are_found_by_name() {
         for target in Target::all() {
-            assert_eq!(Target::find(target.name()).map(Target::name), Some(target.name()));
+            assert_eq!(Target::named(target.name()).map(Target::name), Some(target.name()));
         }
-        assert!(Target::find("onnxruntime").is_none());
-        let names: Vec<&str> = Target::named("onnxruntime").iter().map(|target| target.name()).collect();
+        assert!(Target::named("onnxruntime").is_none());
+        let names: Vec<&str> = Target::group("onnxruntime").iter().map(|target| target.name()).collect();
         assert_eq!(names, ["onnxruntime-1.32", "onnxruntime-1.31", "onnxruntime-1.24"]);
-        assert!(Target::named("no-such-target").is_empty());
+        assert!(Target::group("no-such-target").is_empty());
     }
 
     #[test]
     fn the_members_of_groups_are_targets() {
         for (group, members) in Target::groups() {
-            assert!(Target::find(group).is_none(), "{group} is both");
-            assert_eq!(Target::named(group).len(), members.len(), "{group}");
+            assert!(Target::named(group).is_none(), "{group} is both");
+            assert_eq!(Target::group(group).len(), members.len(), "{group}");
         }
     }
 
     #[test]
     fn a_text_without_a_format_is_an_error() {
-        let error = Target::from_text("mine".to_owned(), "hello".to_owned()).map(Target::name);
-        assert_eq!(error, Err(TargetError::Unknown));
-        let error = Target::from_text("qnn".to_owned(), "typeloom-measured 1".to_owned()).map(Target::name);
+        for bytes in [&b"hello"[..], b"\xff", b"x", b"x\x9c"] {
+            let error = Target::from_bytes("mine".to_owned(), bytes.to_vec()).map(Target::name);
+            assert_eq!(error, Err(TargetError::Unknown));
+        }
+        let error = Target::from_bytes("qnn".to_owned(), b"typeloom-measured 1".to_vec()).map(Target::name);
         assert_eq!(error, Err(TargetError::Name("qnn".to_owned())));
     }
 
@@ -274,14 +284,23 @@ mod tests {
         let manual = manual.expect("the repository has its documents");
         let from = manual.find("```text\ntypeloom-measured 1").unwrap() + "```text\n".len();
         let text = &manual[from..from + manual[from..].find("```").unwrap()];
-        let target = Target::from_text("my-board".to_owned(), text.to_owned()).unwrap();
+        let target = Target::from_bytes("my-board".to_owned(), text.as_bytes().to_vec()).unwrap();
         let Known::Measured(table) = target.facts() else { panic!("it has measurements") };
         assert_eq!((table.device, table.rows()), ("Board NPU", 28));
     }
 
     #[test]
+    fn a_file_can_be_compressed() {
+        let text = b"typeloom-measured 1\ndevice Board\n";
+        let bytes = miniz_oxide::deflate::compress_to_vec_zlib(text, 9);
+        let target = Target::from_bytes("compressed".to_owned(), bytes).unwrap();
+        let Known::Measured(table) = target.facts() else { panic!("it has measurements") };
+        assert_eq!(table.device, "Board");
+    }
+
+    #[test]
     fn a_text_is_kept_once() {
-        let target = |text: &str| Target::from_text("once".to_owned(), text.to_owned()).unwrap();
+        let target = |text: &str| Target::from_bytes("once".to_owned(), text.as_bytes().to_vec()).unwrap();
         let first = target("typeloom-measured 1\n");
         assert!(std::ptr::eq(first, target("typeloom-measured 1\n")));
         assert!(!std::ptr::eq(first, target("typeloom-measured 1\nfixed\n")));

@@ -87,13 +87,13 @@ impl Target {
     /// The target with a name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        typeloom_targets::Target::find(name).map(Self)
+        typeloom_targets::Target::named(name).map(Self)
     }
 
     /// The targets with a name: one target, or those of a group such as `qnn`. Empty for an unknown name.
     #[must_use]
     pub fn group(name: &str) -> Vec<Self> {
-        typeloom_targets::Target::named(name).into_iter().map(Self).collect()
+        typeloom_targets::Target::group(name).into_iter().map(Self).collect()
     }
 
     /// The groups with the names of their targets.
@@ -107,7 +107,16 @@ impl Target {
     /// # Errors
     /// [`TargetError`] if the text has neither format.
     pub fn from_text(name: String, text: String) -> Result<Self, TargetError> {
-        typeloom_targets::Target::from_text(name, text).map(Self)
+        Self::from_bytes(name, text.into_bytes())
+    }
+
+    /// A target from a file in one of the formats of `docs/targets.md`, which may be compressed in the format
+    /// of zlib. It is kept until the process ends.
+    ///
+    /// # Errors
+    /// [`TargetError`] if the text has neither format.
+    pub fn from_bytes(name: String, bytes: Vec<u8>) -> Result<Self, TargetError> {
+        typeloom_targets::Target::from_bytes(name, bytes).map(Self)
     }
 
     /// The name, such as `onnxruntime-1.31`.

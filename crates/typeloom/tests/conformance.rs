@@ -79,6 +79,7 @@ const REFERENCE_TOO_LENIENT: &[(&str, &str)] = &[
     ("stft.frames", "a complex signal has no one-sided spectrum"),
     ("scatternd.shapes", "updates have the shape that indices and data give them"),
     ("onehot.depth", "the depth is a single number"),
+    ("if.branches", "the condition has one element"),
 ];
 
 /// Errors that are not detected yet, by operator or model, with the reason.

@@ -337,7 +337,7 @@ fn guarded(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Fo
 fn check(source: &Source, plan: &Plan, barrier: &Barrier) -> anyhow::Result<Found> {
     let file = source.read()?;
     let found = examine(source, plan, &file, barrier)?;
-    let Some(applied) = barrier.fix.filter(|_| !found.findings.is_ok()) else { return Ok(found) };
+    let Some(applied) = barrier.fix.filter(|_| repair::is_needed(&found.findings)) else { return Ok(found) };
     let repaired = repair::repair(source, &file, plan, &found.findings, applied)?;
     let found = match &repaired.file {
         Some(new) => examine(source, plan, new, barrier)?,

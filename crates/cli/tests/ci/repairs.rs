@@ -81,3 +81,30 @@ fn only_models_in_files_are_replaced() {
     assert_eq!(folder.run(&["check", "no.onnx", "--fix"]).code, 1);
     assert_eq!(folder.read("no.onnx"), "not a model");
 }
+
+#[test]
+fn changes_for_a_target_are_written_if_fewer_issues_remain() {
+    let folder = Folder::new("check-fix-target");
+    let table = |without: &str| {
+        format!(
+            "typeloom-measured 1\nsource test 1\ndevice Board\nthrough onnxruntime Board\nop ai.onnx::Softmax 2\n  \
+             version 1 11 13\n  given.axis false true\n  tree {{1:0{without}1+}}\n"
+        )
+    };
+    // Once the node is rejected, once it runs on the CPU.
+    for (outcome, code) in [("-", 1), ("~", 0)] {
+        folder.write("board.txt", table(outcome));
+        folder.model("m.onnx", "y = Softmax(x)");
+        let before = bytes(&folder, "m.onnx");
+        let check = ["check", "m.onnx", "--targets", "board.txt"];
+        assert_eq!(folder.run(&check).code, code, "{outcome}");
+        let run = folder.run(&[&check[..], &["--fix"]].concat());
+        assert!(
+            run.code == 0 && run.out.contains("(for board)") && run.out.contains("runs on board"),
+            "{run:?}"
+        );
+        assert_ne!(bytes(&folder, "m.onnx"), before, "{outcome}");
+        let repeated = folder.run(&[&check[..], &["--fix"]].concat());
+        assert!(repeated.code == 0 && !repeated.out.contains("fixed"), "{repeated:?}");
+    }
+}

@@ -50,6 +50,17 @@ fn a_summary_states_how_a_model_runs() {
 }
 
 #[test]
+fn the_file_of_a_target_can_be_compressed() {
+    let folder = folder("targets-compressed");
+    folder.write("board.measured", miniz_oxide::deflate::compress_to_vec_zlib(BOARD.as_bytes(), 9));
+    let run = folder.run(&["check", "a.onnxtxt", "--targets", "board.measured"]);
+    assert!(run.code == 0 && run.out.contains("runs on board"), "{run:?}");
+    folder.write("board.measured", b"x\x9cnothing");
+    let run = folder.run(&["check", "a.onnxtxt", "--targets", "board.measured"]);
+    assert!(run.code == 2 && run.err.contains("it is not a target"), "{run:?}");
+}
+
+#[test]
 fn several_models_end_with_a_table_of_targets() {
     let folder = folder("targets-table");
     let files = ["check", "a.onnxtxt", "b.onnxtxt", "c.onnxtxt", "d.onnxtxt"];

@@ -420,6 +420,16 @@ pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> RuleResult 
     Ok(())
 }
 
+/// Requires an input of any rank to have one element.
+pub(super) fn require_one_element(cx: &mut RuleCx<'_, '_>, port: Port, message: &'static str) -> RuleResult {
+    match cx.shape(port) {
+        Some(shape) if shape.iter().any(|dim| cx.is_never_single(*dim)) => {
+            Err(RuleError::shapes(&[port], message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// Requires an extent that comes from a value to be non-negative.
 pub(super) fn require_extent(cx: &mut RuleCx<'_, '_>, source: Source, extent: DimId) -> RuleResult<DimId> {
     match cx.const_dim(extent) {
@@ -472,7 +482,28 @@ pub(super) fn element_count(shape: &[usize]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::error;
     use super::*;
+
+    #[test]
+    fn an_input_with_one_element_has_no_others() {
+        let two = "one number is needed, but there are 2";
+        let graph = "g (float[9] x) => (v, i) <int64[2] k = {5, 1}> { v, i = TopK (x, k) }";
+        assert_eq!(error(11, graph), format!("topk.axis: {two}"));
+        let graph = "g (float[9] x, int64[2] axis) => (y) { y = CumSum (x, axis) }";
+        assert_eq!(error(14, graph), format!("cumsum.axis: {two}"));
+        let graph = "g (bool[1, 2] c, float x) => (y) { y = If <then_branch = t () => (a) { a = Neg (x) },
+            else_branch = e () => (b) { b = Abs (x) }> (c) }";
+        assert_eq!(error(16, graph), "if.branches: a condition must have one element");
+        let body =
+            "<body = b (int64 i, bool k, float s) => (bool l, float t) { l = Identity (k) t = Neg (s) }>";
+        let graph = format!("g (int64[2] n, float x) => (y) {{ y = Loop {body} (n, , x) }}");
+        assert_eq!(error(16, &graph), format!("loop.state: {two}"));
+        let graph = format!("g (bool[2] c, float x) => (y) {{ y = Loop {body} (, c, x) }}");
+        assert_eq!(error(16, &graph), format!("loop.state: {two}"));
+        let graph = "g (float[9] x, int64[1, 2] parts) => (y) { y = SplitToSequence (x, parts) }";
+        assert_eq!(error(11, graph), "splittosequence.parts: input 1 has rank 2, not 0 to 1");
+    }
 
     #[test]
     fn a_row_and_a_column_broadcast_to_a_table() {

@@ -18,6 +18,7 @@ use typeloom_solver::rule::{
 use typeloom_types::plural::counted;
 
 use super::Entry;
+use super::common::{require_one_element, require_single};
 
 mod scan;
 
@@ -61,8 +62,10 @@ pub(super) fn require_count(graph: GraphId, what: &str, found: usize, expected: 
     Err(RuleError::Body { graph, message })
 }
 
-/// `if.branches`: both branches have no inputs and as many outputs as the node. Source: If, `then_branch`.
+/// `if.branches`: the condition has one element; both branches have no inputs and as many outputs as the node.
+/// Source: If, `cond` and `then_branch`.
 fn if_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    require_one_element(cx, In(0), "a condition must have one element")?;
     for name in ["then_branch", "else_branch"] {
         let branch = graph(cx, name)?;
         require_count(branch, "inputs", cx.body_inputs(branch), 0)?;
@@ -168,9 +171,9 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> RuleResult<LoopPorts> {
     Ok(LoopPorts { body, state, scans })
 }
 
-/// `loop.state`: the inputs of the body are the iteration number, the condition and the state variables; its
-/// outputs are the next condition, the state variables and the collected values. Source: Loop, "Inputs" and
-/// `body`.
+/// `loop.state`: the number of iterations and the condition are single numbers; the inputs of the body are the
+/// iteration number, the condition and the state variables; its outputs are the next condition, the state
+/// variables and the collected values. Source: Loop, "Inputs" and `body`.
 fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
     for (port, elem) in
@@ -202,7 +205,8 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.same_type(In(at + 2), BodyIn(body, at + 2))?;
         cx.assume_shape_of(BodyIn(body, at + 2), In(at + 2));
     }
-    Ok(())
+    // The body has types even if the node is wrong.
+    [In(0), In(1)].into_iter().try_for_each(|port| require_single(cx, port))
 }
 
 /// `loop.iterations`: state variables keep their type; collected values get a leading axis with one element

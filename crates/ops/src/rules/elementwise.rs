@@ -10,6 +10,7 @@ use typeloom_solver::rule::{ExtentRelation, Port, Rule, RuleCx, RuleError, RuleR
 use typeloom_types::dtype::DtypeClass;
 use typeloom_types::plural::counted;
 
+use super::common::require_one_element;
 use super::{Entry, rule};
 
 mod fold;
@@ -161,11 +162,7 @@ fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     for bound in [In(1), In(2)] {
         // Exporters write a tensor of one element instead of a scalar, and runtimes accept it.
-        if let Some(shape) = cx.shape(bound)
-            && shape.iter().any(|dim| cx.is_never_single(*dim))
-        {
-            return Err(RuleError::shapes(&[bound], "a bound must be a single number"));
-        }
+        require_one_element(cx, bound, "a bound must be a single number")?;
     }
     Ok(())
 }

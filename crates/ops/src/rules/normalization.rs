@@ -5,7 +5,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{ExtentRelation, Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::{dtype_attr, require_multiple};
+use super::common::{dtype_attr, require_multiple, require_one_element};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -152,10 +152,7 @@ fn axes(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(In(0), Out(1))?;
     for port in [In(1), In(2)] {
-        let Some(shape) = cx.shape(port) else { continue };
-        if shape.iter().any(|dim| cx.is_never_single(*dim)) {
-            return Err(RuleError::shapes(&[port], "must be a single number"));
-        }
+        require_one_element(cx, port, "must be a single number")?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use typeloom_dim::shape::DimVec;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::require_at_most;
+use super::common::{require_at_most, require_single};
 use super::elementwise::SAME_SHAPE;
 use super::{Entry, rule};
 
@@ -125,6 +125,7 @@ fn arg(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
     cx.require_rank(In(1), 1..=1)?;
+    require_single(cx, In(1))?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis_of(In(0), "axis", axis, shape.len())?;
     // Up to version 9 the number is an attribute.
@@ -157,7 +158,9 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.same_shape(Out(0), Out(1))
 }
 
+/// The axis is a single number. Source: CumSum and CumProd, `axis`.
 fn cumulate(cx: &mut RuleCx<'_, '_>) -> RuleResult {
+    require_single(cx, In(1))?;
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.const_int(In(1))) else { return Ok(()) };
     if rank == 0 {
         return Err(RuleError::scalar(In(0)));

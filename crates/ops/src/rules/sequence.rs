@@ -11,7 +11,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Ints, Kind, Port, Rule, RuleCx, RuleError, RuleResult};
 
-use super::common::{dtype_attr, require_at_most};
+use super::common::{dtype_attr, require_at_most, require_one_element};
 use super::{Entry, rule};
 
 /// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` for an
@@ -138,10 +138,7 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     let inserts = cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert");
     let at = if inserts { In(2) } else { In(1) };
-    let Some(shape) = cx.shape(at) else { return Ok(()) };
-    if shape.iter().any(|dim| cx.is_never_single(*dim)) {
-        return Err(RuleError::shapes(&[at], "a position must be a single number"));
-    }
+    require_one_element(cx, at, "a position must be a single number")?;
     let (Some(position), Some(length)) = (cx.const_int(at), length(cx, In(0))) else { return Ok(()) };
     let needed = match position {
         0.. if inserts => position,
@@ -156,6 +153,7 @@ fn position(cx: &mut RuleCx<'_, '_>) -> RuleResult {
 /// Source: SplitToSequence, `split`, `axis` and `keepdims`.
 fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> RuleResult {
     cx.sequence_of(Out(0), In(0))?;
+    cx.require_rank(In(1), ..=1)?;
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };

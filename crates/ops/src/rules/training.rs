@@ -4,6 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{RuleCx, RuleError, RuleResult};
 use typeloom_types::plural::counted;
 
+use super::common::require_single;
 use super::{Entry, rule};
 
 const DOMAIN: &str = "ai.onnx.preview.training";
@@ -19,9 +20,11 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Momentum", &[rule("momentum.parameters", |cx| optimizer(cx, 1))]).in_domain(DOMAIN),
 ];
 
-/// The inputs are the learning rate, the step count, the parameters, their gradients, and `histories` groups
+/// The inputs are the learning rate and the step count, which are single numbers, the parameters, their gradients, and `histories` groups
 /// of tensors that are updated in each step.
 fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> RuleResult {
+    require_single(cx, In(0))?;
+    require_single(cx, In(1))?;
     let groups = 2 + histories;
     let given = cx.input_count().saturating_sub(2);
     if !given.is_multiple_of(groups) || cx.output_count() != given / groups * (1 + histories) {
@@ -67,4 +70,17 @@ fn gradient(cx: &mut RuleCx<'_, '_>) -> RuleResult {
         cx.same_shape(In(at), Out(at))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::outputs_despite_errors;
+
+    #[test]
+    fn the_number_of_steps_is_a_single_number() {
+        let text = r#"<ir_version: 10, opset_import: ["": 17, "ai.onnx.preview.training": 1]>
+            g (float r, int64[2] t, float[3] x, float[3] dx, float[3] h) => (y, k)
+            { y, k = ai.onnx.preview.training.Adagrad (r, t, x, dx, h) }"#;
+        assert_eq!(outputs_despite_errors(text).len(), 2);
+    }
 }

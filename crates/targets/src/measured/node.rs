@@ -7,6 +7,7 @@ use typeloom_onnx::domain::shown as shown_domain;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{Body, StepId, ValueId};
+use typeloom_solver::solution::Type;
 
 use super::advice::Advices;
 use super::folded::Folded;
@@ -79,16 +80,27 @@ pub(crate) fn found<'a>(
         Some(reason) => Found::unknown(reason),
         None => decide(operator, &values),
     };
-    if found.place == Assignment::Device && table.through.is_none() && has_graphs(&body.body, step) {
+    if found.place == Assignment::Device && table.through.is_none() && depends_on_graphs(&mut subject) {
         return Found::unknown("a measured node has other nested graphs".to_owned());
     }
     let advice = advices.of(&name, &values, found.place, &mut subject);
     Found { advice, ..found }
 }
 
-/// Whether a node has nested graphs, as `Loop` has. Properties are not about them.
-fn has_graphs(body: &Body<'_>, step: StepId) -> bool {
-    body.last_step(step) != step
+/// Whether the outcome of a node depends on its nested graphs, which no property is about. `If` and `Loop` run
+/// if their nodes do, which are decided on their own, and their values are tensors of known ranks. A `Scan`
+/// also depends on the number of values that its graph takes from outside.
+fn depends_on_graphs(subject: &mut Subject<'_, '_>) -> bool {
+    let Subject { checked, body, step, .. } = subject;
+    let graph = &body.body;
+    let last = graph.last_step(*step);
+    // Of several values, a property is about the first one.
+    let mut values = graph.inputs(*step).iter().chain(graph.outputs(last)).flatten();
+    let is_ranked = |value: &ValueId| match checked.type_within(body, *value) {
+        Type::Tensor(tensor) => tensor.shape.is_some(),
+        _ => false,
+    };
+    last != *step && !(matches!(graph.op_name(*step), "If" | "Loop") && values.all(is_ranked))
 }
 
 /// The reason why the table has no row like a node: the first property with a value that no row has.
@@ -261,8 +273,8 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
         ("extents", _) => format!("a `{rest}` with fixed extents"),
         ("single", "true") => format!("one element in `{rest}`"),
         ("single", _) => format!("several elements in `{rest}`"),
-        ("given", "true") => format!("`{rest}`"),
-        ("given", _) => format!("no `{rest}`"),
+        ("has" | "given", "true") => format!("`{rest}`"),
+        ("has" | "given", _) => format!("no `{rest}`"),
         _ => format!("{name} = {value}"),
     }
 }

@@ -108,6 +108,7 @@ impl<'a> Subject<'_, 'a> {
             },
             "smaller" => self.smaller(rest),
             "attribute" => self.scalar(rest),
+            "has" => Value::from(self.scalar(rest) != Value::word(NONE)),
             "given" => Value::from(self.attribute(rest).is_some() || self.is_default_given(rest)),
             "equals" => {
                 let (name, number) = rest.split_once('.').unwrap_or((rest, ""));
@@ -156,6 +157,7 @@ impl<'a> Subject<'_, 'a> {
             },
             "depth" => self.depth(rest).map_or(Value::Unknown, Value::number),
             "scatter" => self.scatter(rest),
+            "gather" => self.gather(),
             "expand" => self.expand(rest == "grows"),
             "slice" => self.slice(rest),
             "uses" => match self.input(rest) {
@@ -461,6 +463,24 @@ impl<'a> Subject<'_, 'a> {
             "elements" => Value::from(depth == rank),
             _ => Value::Unknown,
         }
+    }
+
+    /// Whether `GatherElements` has no extents of data and indices, apart from those of its axis, that are
+    /// different numbers.
+    fn gather(&mut self) -> Value {
+        let (Some(axis), Some(data), Some(indices)) =
+            (self.int("axis"), self.shape("data"), self.shape("indices"))
+        else {
+            return Value::word("open");
+        };
+        let rank = i64::try_from(data.len()).unwrap_or(i64::MAX);
+        let axis = if axis < 0 { axis + rank } else { axis };
+        let dims = self.checked.dims();
+        let differ = |(at, (a, b)): (usize, (&DimId, &DimId))| {
+            let numbers = dims.as_constant(*a).zip(dims.as_constant(*b));
+            i64::try_from(at) != Ok(axis) && numbers.is_some_and(|(a, b)| a != b)
+        };
+        Value::from(!data.iter().zip(&indices).enumerate().any(differ))
     }
 
     /// Whether `Expand` makes its input larger, or keeps a part of it that is larger than the given shape.

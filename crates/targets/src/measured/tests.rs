@@ -36,6 +36,14 @@ op ai.onnx::Mod 4
   attribute.fmod 0 1
   type.T float int32
   tree {2:0{0:1{1:0-1+}0-}1~}
+op ai.onnx::Dropout 2
+  version 22
+  has.seed false true
+  tree {1:0+1~}
+op ai.onnx::GatherElements 4
+  version 13
+  gather.equal false true
+  tree {1:0~1+}
 op ai.onnx::Softmax 2
   version 13
   single.input true false
@@ -51,7 +59,7 @@ struct Summary {
 
 /// The advice of the diagnostics.
 fn advice(graph: &str) -> Vec<Option<String>> {
-    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let target = Target::from_bytes("mine".to_owned(), TABLE.into()).unwrap();
     let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
     let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
@@ -60,7 +68,7 @@ fn advice(graph: &str) -> Vec<Option<String>> {
 }
 
 fn judge(graph: &str) -> Summary {
-    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let target = Target::from_bytes("mine".to_owned(), TABLE.into()).unwrap();
     let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
     let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
@@ -80,6 +88,18 @@ fn a_model_on_the_device_runs_without_reasons() {
 }
 
 #[test]
+fn extents_apart_from_the_axis_and_attributes_without_a_default_are_properties() {
+    let outcome = |graph: &str| judge(graph).outcome;
+    let graph = |indices: &str| {
+        format!("g (float[2, N] x, int64[{indices}] i) => (y) {{ y = GatherElements <axis = 1> (x, i) }}")
+    };
+    assert_eq!(outcome(&graph("2, 5")), Outcome::Runs);
+    assert_eq!(outcome(&graph("1, 5")), Outcome::RunsWithFallback);
+    assert_eq!(outcome("g (float[4] x) => (y) { y = Dropout (x) }"), Outcome::Runs);
+    assert_eq!(outcome("g (float[4] x) => (y) { y = Dropout <seed = 3> (x) }"), Outcome::RunsWithFallback);
+}
+
+#[test]
 fn a_node_on_the_cpu_splits_the_model() {
     let found = judge("g (float[4] x) => (y) { a = Relu(x)  b = Sin(a)  y = Relu(b) }");
     assert_eq!(found.outcome, Outcome::RunsWithFallback);
@@ -90,7 +110,7 @@ fn a_node_on_the_cpu_splits_the_model() {
 
 #[test]
 fn nodes_with_the_same_reason_are_one_diagnostic_and_rejections_precede() {
-    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let target = Target::from_bytes("mine".to_owned(), TABLE.into()).unwrap();
     let model = "<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]>
         g (float[4] x, double[4] z) => (y, w) {
             a = Sin(x)  b = own.f(a)  c = own.f(b)  d = Sin(c)  e = Sin(d)  f = Sin(e)  y = Relu(f)  w = Neg(z)
@@ -177,7 +197,7 @@ fn bytes_are_an_expression_in_the_symbols() {
 fn a_call_is_where_the_worst_of_its_nodes_is() {
     let model = "<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]> g (float[4] x) => (y) { a = own.f(x)  y = Relu(a) }
         <domain: \"own\", opset_import: [\"\" : 22]> f (x) => (y) { a = Relu(x)  y = Sin(a) }";
-    let target = Target::from_text("mine".to_owned(), TABLE.to_owned()).unwrap();
+    let target = Target::from_bytes("mine".to_owned(), TABLE.into()).unwrap();
     let bytes = typeloom_onnx::text::parse_model(model).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
@@ -223,9 +243,9 @@ fn advice_names_a_change_with_which_the_device_runs_the_node() {
 /// The verdict of a runtime of its own, not of a device behind a provider.
 fn of_runtime(head: &str, graph: &str) -> (Outcome, Vec<String>) {
     let table = format!(
-        "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\n"
+        "typeloom-measured 1\n{head}\nop ai.onnx::Relu 1\n  version 14\n  tree +\nop ai.onnx::Abs 1\n  version 13\n  tree -\nop ai.onnx::If 1\n  version 21\n  tree +\nop ai.onnx::Loop 1\n  version 21\n  tree +\nop ai.onnx::Scan 1\n  version 21\n  tree +\nop ai.onnx::Identity 1\n  version 21\n  tree +\n"
     );
-    let target = Target::from_text(format!("runtime {head}"), table).unwrap();
+    let target = Target::from_bytes(format!("runtime {head}"), table.into_bytes()).unwrap();
     let text = format!("<ir_version: 10, opset_import: [\"\" : 22, \"own\" : 1]> {graph}");
     let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
@@ -265,14 +285,27 @@ fn a_node_whose_results_are_not_used_may_be_removed() {
 }
 
 #[test]
-fn a_node_with_nested_graphs_is_undecided() {
+fn a_node_with_nested_graphs_runs_if_their_nodes_do() {
     let graph = |inner: &str| {
         format!(
             "g (bool c, float[2] x) => (y) {{ y = If(c) <then_branch = a () => (u) {{ u = Relu(x) }}, else_branch = b () => (v) {{ v = {inner}(x) }}> }}"
         )
     };
-    assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Undecided);
+    assert_eq!(of_runtime("", &graph("Relu")).0, Outcome::Runs);
+    assert_eq!(of_runtime("", &graph("Neg")).0, Outcome::Undecided);
     assert_eq!(of_runtime("unused removed", &graph("Abs")).0, Outcome::Rejected);
+    let ranks = "g (bool c, float[2] x, float z) => (y) { y = If(c) <then_branch = a () => (u) { u = Relu(x) }, else_branch = b () => (v) { v = Relu(z) }> }";
+    assert_eq!(of_runtime("", ranks).0, Outcome::Undecided, "the rank of the result is not known");
+    let repeated = |ty: &str, inner: &str| {
+        format!(
+            "g (int64 n, {ty} x) => (y) {{ y = Loop <body = b (int64 i, bool c, {ty} s) => (bool c, {ty} t) {{ t = {inner}(s) }}> (n, , x) }}"
+        )
+    };
+    assert_eq!(of_runtime("", &repeated("float[2]", "Relu")).0, Outcome::Runs);
+    assert_eq!(of_runtime("", &repeated("float[2]", "Abs")).0, Outcome::Rejected);
+    assert_eq!(of_runtime("", &repeated("seq(float[2])", "Identity")).0, Outcome::Undecided);
+    let scan = "g (float[4, 2] x) => (y) { y = Scan <num_scan_inputs = 1, body = b (float[2] e) => (f) { f = Relu(e) }> (x) }";
+    assert_eq!(of_runtime("", scan).0, Outcome::Undecided);
 }
 
 #[test]
@@ -289,7 +322,7 @@ fn an_unknown_property_with_a_value_that_was_not_measured_is_undecided() {
         let table = format!(
             "typeloom-measured 1\nop ai.onnx::Softmax 2\n  version 13\n  single.input true false\n  tree {tree}\n"
         );
-        let target = Target::from_text(format!("softmax {tree}"), table).unwrap();
+        let target = Target::from_bytes(format!("softmax {tree}"), table.into_bytes()).unwrap();
         let text = format!("<ir_version: 10, opset_import: [\"\" : 22]> {graph}");
         let bytes = typeloom_onnx::text::parse_model(&text).unwrap().encode_to_vec();
         let options = Options { functions: true, ..Options::default() };

@@ -11,7 +11,7 @@ fn verdict(target: &str, text: &str) -> (Outcome, Vec<Code>) {
     let bytes = typeloom_onnx::text::parse_model(text).unwrap().encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
-    let target = Target::find(target).unwrap();
+    let target = Target::named(target).unwrap();
     let outcome = target.check(&mut checked).outcome();
     (outcome, target.diagnose(&mut checked).iter().map(|diagnostic| diagnostic.code).collect())
 }
@@ -289,7 +289,7 @@ fn sparse_initializers_make_kernels_undecided() {
     let bytes = model.encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
-    let target = Target::find("onnxruntime-1.31").unwrap();
+    let target = Target::named("onnxruntime-1.31").unwrap();
     assert_eq!(target.check(&mut checked).outcome(), UNDECIDED);
 }
 
@@ -714,7 +714,7 @@ fn external(text: &str) -> Outcome {
     let bytes = model.encode_to_vec();
     let options = Options { functions: true, ..Options::default() };
     let mut checked = typeloom_ops::check::check(&bytes, &options).unwrap();
-    Target::find("onnxruntime-1.31").unwrap().check(&mut checked).outcome()
+    Target::named("onnxruntime-1.31").unwrap().check(&mut checked).outcome()
 }
 
 #[test]

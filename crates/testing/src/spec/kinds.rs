@@ -135,7 +135,7 @@ pub(crate) fn settings(words: &[&str]) -> Result<Settings, String> {
                 settings.options.seeds.push((name.to_owned(), ty));
             }
             Some(("target", name)) => {
-                let target = Target::find(name).ok_or_else(|| format!("`{name}` is no target"))?;
+                let target = Target::named(name).ok_or_else(|| format!("`{name}` is no target"))?;
                 settings.targets.push(target);
                 settings.options.functions = true;
             }

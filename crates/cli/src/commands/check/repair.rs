@@ -1,14 +1,17 @@
 //! `check --fix`: repairs of models in place.
 //!
-//! **Invariant:** a model is replaced only by one that was checked and has fewer errors, and as a whole. The
-//! repair is made where the model is checked; it is written where models are reported, in their order.
+//! With targets, exact changes follow that a runtime or device requires, as in `typeloom fix --target`.
+//!
+//! **Invariant:** a model is replaced only by one that was checked and has fewer errors, or as many and fewer
+//! warnings about targets, and as a whole. The repair is made where the model is checked; it is written where
+//! models are reported, in their order.
 
 use anyhow::bail;
 use typeloom_project::file::File;
 use typeloom_project::findings::Findings;
 use typeloom_project::parts::report::repair::{count, diff, summary};
 use typeloom_project::parts::rewrite::coerce::{Policy, Preferences, Repair, RepairError};
-use typeloom_project::parts::solver::diagnostic::{Diagnostic, Safety};
+use typeloom_project::parts::solver::diagnostic::Safety;
 use typeloom_project::plan::Plan;
 
 use crate::args::{CheckArgs, TargetArgs};
@@ -19,6 +22,11 @@ use crate::target::Target;
 /// The repairs that the arguments request; `None` without `--fix`.
 pub(super) fn requested(args: &CheckArgs) -> Option<Safety> {
     args.fix.then_some(if args.unsafe_fixes { Safety::Unsafe } else { Safety::Safe })
+}
+
+/// Whether a model has errors, or issues of targets.
+pub(super) fn is_needed(findings: &Findings) -> bool {
+    !findings.is_ok() || badness(findings) > (0, 0)
 }
 
 /// A repair of a model.
@@ -50,13 +58,16 @@ pub(super) fn repair(
         Err(RepairError::Check(_)) => Ok(Repair::default()),
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
-    let found = repair(applied)?;
+    let mut found = repair(applied)?;
+    match plan.retarget(file, &mut found) {
+        Ok(()) | Err(RepairError::Check(_)) => {}
+        Err(error) => bail!("cannot change `{}`: {error}", source.name),
+    }
     let new = found.file.as_ref().map(|model| file.with_model(model.clone()));
-    let errors = |findings: &Findings| findings.diagnostics().filter(|it| Diagnostic::is_error(it)).count();
     let is_better = match &new {
         Some(new) => {
             let after = source.with_side_files(|side| plan.check(new, side))?.findings;
-            errors(&after) < errors(before)
+            badness(&after) < badness(before)
         }
         None => false,
     };
@@ -72,6 +83,13 @@ pub(super) fn repair(
     }
     text.push_str(&format!("{}: fixed, {}\n", source.name, count(&found)));
     Ok(Repaired { file: new, text })
+}
+
+/// The numbers of errors, and of warnings about targets.
+fn badness(findings: &Findings) -> (usize, usize) {
+    let errors = findings.diagnostics().filter(|it| it.is_error()).count();
+    let issues = findings.diagnostics().zip(findings.targets());
+    (errors, issues.filter(|(it, target)| !it.is_error() && target.is_some()).count())
 }
 
 impl Repaired {
