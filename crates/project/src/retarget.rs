@@ -33,7 +33,7 @@ impl Plan {
     ///
     /// # Errors
     /// If the model cannot be checked or written.
-    fn retarget(&self, file: &File, repair: &mut Repair) -> Result<(), RepairError> {
+    pub fn retarget(&self, file: &File, repair: &mut Repair) -> Result<(), RepairError> {
         if !repair.is_ok || self.targets.is_empty() {
             return Ok(());
         }

@@ -25,5 +25,5 @@ pub(crate) fn target_condition(target: &str, conditions: &[String], fixed: &[Str
     let options: Vec<String> = fixed.iter().map(|name| format!("--assume {name}=NUMBER")).collect();
     diagnostic
         .with_notes(vec!["only models with fixed extents were measured".to_owned()])
-        .with_help(format!("fix the symbols: `{}`", options.join(" ")))
+        .with_help(format!("fix the symbols: `typeloom specialize FILE {}`", options.join(" ")))
 }
