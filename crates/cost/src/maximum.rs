@@ -4,11 +4,14 @@
 //! at most another one for all values of the symbols: all coefficients are at most those of the other one.
 //! Comparing each pair takes quadratic time. Instead, the first pass evaluates each amount at a few points,
 //! and keeps the largest one for each point. The second pass compares each amount with the candidates, and
-//! adds it if none of them dominates it.
+//! adds it if none of them dominates it for symbols from 1 on: both are written as polynomials in `s - 1` for
+//! each symbol `s`, and their coefficients are compared. A difference of such polynomials without a negative
+//! coefficient is not negative (a shift of variables, as for positive polynomials on an orthant).
 //!
 //! **Cost:** linear in the number of amounts: at most [`MAX_CANDIDATES`] comparisons for each. Of more
 //! candidates, the last is replaced by a bound of both, and the result is an upper bound.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use typeloom_dim::{DimId, Dims};
@@ -101,7 +104,7 @@ impl<T: Copy> Maximum<T> {
     /// amounts.
     pub(crate) fn of(
         dims: &mut Dims,
-        mut walk: impl FnMut(&mut Dims, &mut dyn FnMut(&Dims, &Amount, T)),
+        mut walk: impl FnMut(&mut Dims, &mut dyn FnMut(&mut Dims, &Amount, T)),
     ) -> Self {
         let mut points = Points { leaves: BTreeMap::new(), products: BTreeMap::new() };
         let mut best: [Option<(f64, Candidate<T>)>; POINTS] = std::array::from_fn(|_| None);
@@ -114,25 +117,65 @@ impl<T: Copy> Maximum<T> {
             }
         });
         let mut maximum = Self::default();
+        let mut shifts = Shifts::default();
         for (_, Candidate { amount, at }) in best.into_iter().flatten() {
-            maximum.insert(&amount, at);
+            maximum.insert(dims, &mut shifts, &amount, at);
         }
-        walk(dims, &mut |_, amount, at| maximum.insert(amount, at));
+        walk(dims, &mut |dims, amount, at| maximum.insert(dims, &mut shifts, amount, at));
+        maximum.candidates.sort_by_cached_key(|candidate| Reverse(candidate.amount.magnitude(dims)));
         maximum
     }
 
     /// Adds an amount, unless a candidate dominates it.
-    fn insert(&mut self, amount: &Amount, at: T) {
+    fn insert(&mut self, dims: &mut Dims, shifts: &mut Shifts, amount: &Amount, at: T) {
         if self.candidates.iter().any(|candidate| candidate.amount.dominates(amount)) {
             return;
         }
-        self.candidates.retain(|candidate| !amount.dominates(&candidate.amount));
+        let shifted = shifts.amount(dims, amount);
+        let known = shifts.candidates.iter();
+        if known.clone().any(|candidate| candidate.dominates(&shifted)) {
+            return;
+        }
+        let is_kept: Vec<bool> = known.map(|candidate| !shifted.dominates(candidate)).collect();
+        let mut kept = is_kept.iter();
+        self.candidates.retain(|_| kept.next() == Some(&true));
+        let mut kept = is_kept.iter();
+        shifts.candidates.retain(|_| kept.next() == Some(&true));
         if self.candidates.len() < MAX_CANDIDATES {
             self.candidates.push(Candidate { amount: amount.clone(), at });
+            shifts.candidates.push(shifted);
         } else if let Some(last) = self.candidates.last_mut() {
             last.amount = last.amount.bound(amount);
             self.is_bound = true;
+            let shifted = shifts.amount(dims, &last.amount);
+            shifts.candidates.pop();
+            shifts.candidates.push(shifted);
         }
+    }
+}
+
+/// Amounts in terms of `s - 1` instead of each symbol `s`.
+#[derive(Default)]
+struct Shifts {
+    products: BTreeMap<DimId, Amount>,
+    /// The candidates.
+    candidates: Vec<Amount>,
+}
+
+impl Shifts {
+    fn amount(&mut self, dims: &mut Dims, amount: &Amount) -> Amount {
+        let mut shifted = Amount::from(amount.constant());
+        for (product, coefficient) in amount.products() {
+            let known = self.products.entry(product).or_insert_with(|| {
+                let symbols = dims.symbols_of(product);
+                let next = symbols.into_iter().map(|symbol| (symbol, dims.add(symbol, DimId::ONE)));
+                let next: Vec<(DimId, DimId)> = next.collect();
+                let product = dims.substitute(product, &next);
+                Amount::of_dim(dims, product)
+            });
+            shifted.add(known, coefficient);
+        }
+        shifted
     }
 }
 
@@ -184,6 +227,8 @@ mod tests {
         let mut dims = Dims::new();
         let found = maximum(&mut dims, &["n", "n*m + n", "n*m", "2*n", "2*n + k", "n*m + n"]);
         assert_eq!(found.text(&mut dims), "max(n*(m + 1), 2*n + k)");
+        // `n*m` is at least `n` for `m` from 1 on.
+        assert_eq!(maximum(&mut dims, &["n*m + 2", "n + 2"]).text(&mut dims), "n*m + 2");
         assert!(!found.is_bound);
         assert_eq!(found.candidates[0].at, 1);
         let [n, m, k] = ["n", "m", "k"].map(|name| dims.symbol(name));

@@ -30,7 +30,7 @@ pub(crate) struct Peaks<'p, 'a> {
     memory: Memory,
 }
 
-type Visit<'v> = dyn FnMut(&Dims, &Amount, StepId) + 'v;
+type Visit<'v> = dyn FnMut(&mut Dims, &Amount, StepId) + 'v;
 
 impl<'p, 'a> Peaks<'p, 'a> {
     pub(crate) fn new(
@@ -55,7 +55,7 @@ impl<'p, 'a> Peaks<'p, 'a> {
 
     /// Walks through a graph. Afterwards, `live` is as before. The recursion is over nested graphs, whose
     /// depth the solver bounds.
-    fn graph(&self, graph: GraphId, live: &mut Amount, dims: &Dims, visit: &mut Visit<'_>) {
+    fn graph(&self, graph: GraphId, live: &mut Amount, dims: &mut Dims, visit: &mut Visit<'_>) {
         let (from, to) = self.body.graph(graph).steps;
         live.add(&self.memory.at_entry[graph.index()], 1);
         if from < to {
@@ -82,7 +82,7 @@ impl<'p, 'a> Peaks<'p, 'a> {
     }
 
     /// Walks through the graphs of a node.
-    fn nested(&self, step: StepId, live: &mut Amount, dims: &Dims, visit: &mut Visit<'_>) {
+    fn nested(&self, step: StepId, live: &mut Amount, dims: &mut Dims, visit: &mut Visit<'_>) {
         let collected = self.collected(step);
         live.add(&collected, 1);
         for (graph, _) in self.body.graphs_of(step) {

@@ -114,6 +114,7 @@ pub fn human(
             bytes(&work.written, dims),
         ]
     };
+    let work = |found: &Work, dims: &mut Dims| work(found, dims).map(short);
     let mut rows = vec![head("operator")];
     for (operator, found) in operators(cost, dims) {
         let mut cells = vec![name_of(operator), operations(&found.runs, dims)];
@@ -239,6 +240,15 @@ pub fn object(
         add("solve", json!({"symbol": symbol, "memory": memory, "most": fits}));
     }
     object
+}
+
+/// A cell of a table. `--format json` has the whole text.
+fn short(text: String) -> String {
+    const MAX_CELL: usize = 40;
+    match text.char_indices().nth(MAX_CELL) {
+        Some((end, _)) => format!("{}...", &text[..end - 3]),
+        None => text,
+    }
 }
 
 fn position(body: &typeloom_solver::program::Body<'_>, step: StepId) -> u32 {

@@ -18,10 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from typeloom._api import (
+    Cost,
     Explanation,
     annotate,
     check,
     compile,
+    cost,
     describe,
     diff,
     explain,
@@ -87,6 +89,7 @@ def patch() -> Patch:
 
 
 __all__ = [
+    "Cost",
     "Coverage",
     "Diagnostic",
     "Diff",
@@ -120,6 +123,7 @@ __all__ = [
     "annotate",
     "check",
     "compile",
+    "cost",
     "describe",
     "diff",
     "explain",
