@@ -10,16 +10,20 @@
 //! | elementwise result | own buffer | buffer of the first input, if that dies and has the same type |
 //! | node on constants | own buffer | computed once, before the run |
 //! | `Conv` with constant weights, and what follows it | own buffers | one buffer ([`fusion`](crate::fusion)) |
+//! | `Conv` with padding or stride 1 | nothing else | a copy of its input ([`frames`](crate::frames)) |
 //!
 //! Both free a value after its last reader, and constants of the file are weights in both.
 //!
 //! **Cost:** linear in the ports of the body, times the depth of nesting for values that nested graphs read.
 
+use typeloom_dim::Dims;
 use typeloom_onnx::domain::canonical;
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_types::dtype::Dtype;
 
 use crate::amount::Amount;
+use crate::attributes::states;
+use crate::frames::frame;
 use crate::fusion::{self, Fusions};
 use crate::values::Size;
 
@@ -53,6 +57,8 @@ pub(crate) struct Memory {
     pub(crate) at_entry: Vec<Amount>,
     /// The bytes that each step allocates for its results.
     pub(crate) allocated: Vec<Amount>,
+    /// The bytes that each step needs while it runs.
+    pub(crate) scratch: Vec<Amount>,
     /// The bytes that are free after each step.
     pub(crate) freed: Vec<Amount>,
     /// The bytes that live until the end of each graph.
@@ -131,6 +137,7 @@ const MAX_FOLDED: i128 = 1 << 29;
 
 impl Memory {
     pub(crate) fn of(
+        dims: &mut Dims,
         executor: Executor,
         body: &Body<'_>,
         sizes: &[Size],
@@ -143,6 +150,7 @@ impl Memory {
             Executor::Embedded => fusion::fusions(body, sizes, &constants, steps),
         };
         let mut builder = Builder {
+            dims,
             body,
             sizes,
             buffer_of: vec![None; sizes.len()],
@@ -150,12 +158,15 @@ impl Memory {
             memory: Self {
                 at_entry: vec![Amount::default(); graphs],
                 allocated: vec![Amount::default(); steps],
+                scratch: vec![Amount::default(); steps],
                 freed: vec![Amount::default(); steps],
                 at_end: vec![Amount::default(); graphs],
             },
             graph_of: Vec::new(),
-            ends: ends(executor, body, sizes.len(), steps, &fusions),
+            ends: Vec::new(),
+            is_captured: Vec::new(),
         };
+        (builder.ends, builder.is_captured) = ends(executor, body, sizes.len(), steps, &fusions);
         builder.inputs();
         for step in (0..steps).map(StepId::new) {
             match body.step(step).kind {
@@ -163,6 +174,10 @@ impl Memory {
                 StepKind::Node | StepKind::Exit(_) if fusions.is_absorbed(step) => {}
                 StepKind::Node | StepKind::Exit(_) => builder.results(executor, step, &constants),
             }
+        }
+        if executor == Executor::Embedded {
+            builder.states(steps);
+            builder.frames(steps, &fusions);
         }
         builder.finish()
     }
@@ -216,14 +231,16 @@ fn ends(
     values: usize,
     steps: usize,
     fusions: &Fusions,
-) -> Vec<Option<End>> {
+) -> (Vec<Option<End>>, Vec<bool>) {
     let mut ends: Vec<Option<End>> = vec![None; values];
+    let mut is_captured = vec![false; values];
     let mut read = |value: ValueId, step: StepId| {
         let own = body.value(value).graph;
         let mut at = step;
         while body.step(at).graph != own {
             let Some(owner) = body.graph(body.step(at).graph).owner else { return };
-            at = body.last_step(owner.step);
+            at = owner.step;
+            is_captured[value.index()] = true;
         }
         let end = &mut ends[value.index()];
         *end = (*end).max(Some(End::Step(fusions.end_of(body.last_step(at)))));
@@ -233,31 +250,27 @@ fn ends(
             body.inputs(step).iter().flatten().for_each(|value| read(*value, step));
         }
     }
+    let mut returned = Vec::new();
     let mut graphs = vec![body.root()];
     while let Some(graph) = graphs.pop() {
         for value in &body.graph(graph).outputs {
-            // A nested graph can return a value of the graph around it.
-            if body.value(*value).graph == graph {
-                ends[value.index()] = Some(End::Graph);
-            } else if let Some(owner) = body.graph(graph).owner {
-                let mut at = body.last_step(owner.step);
-                let own = body.value(*value).graph;
-                while body.step(at).graph != own {
-                    let Some(owner) = body.graph(body.step(at).graph).owner else { break };
-                    at = body.last_step(owner.step);
-                }
-                ends[value.index()] = ends[value.index()].max(Some(End::Step(at)));
+            match body.graph(graph).owner.filter(|_| body.value(*value).graph != graph) {
+                // A nested graph can return a value of the graph around it.
+                Some(owner) => read(*value, owner.step),
+                None => returned.push(*value),
             }
         }
         if graph == body.root() && executor == Executor::Plain {
-            body.graph(graph).inputs.iter().for_each(|value| ends[value.index()] = Some(End::Graph));
+            returned.extend(&body.graph(graph).inputs);
         }
         graphs.extend(body.children(graph));
     }
-    ends
+    returned.into_iter().for_each(|value| ends[value.index()] = Some(End::Graph));
+    (ends, is_captured)
 }
 
 struct Builder<'b, 'a> {
+    dims: &'b mut Dims,
     body: &'b Body<'a>,
     sizes: &'b [Size],
     buffer_of: Vec<Option<usize>>,
@@ -265,6 +278,8 @@ struct Builder<'b, 'a> {
     /// The graph of each buffer.
     graph_of: Vec<GraphId>,
     ends: Vec<Option<End>>,
+    /// Whether a nested graph reads a value of a graph around it.
+    is_captured: Vec<bool>,
     memory: Memory,
 }
 
@@ -362,6 +377,30 @@ impl Builder<'_, '_> {
                 Shared::Buffer(buffer)
             }
             Some(_) | None => Shared::Nothing,
+        }
+    }
+
+    /// The initial states of loops, which the first iteration frees: their lives end before the loop.
+    fn states(&mut self, steps: usize) {
+        let body = self.body;
+        for step in (0..steps).map(StepId::new) {
+            let StepKind::Enter(exit) = body.step(step).kind else { continue };
+            for at in states(body, step) {
+                let Some(value) = body.inputs(step).get(at).copied().flatten() else { continue };
+                let Some(buffer) = self.buffer_of[value.index()] else { continue };
+                if self.buffers[buffer].end == End::Step(exit) && !self.is_captured[value.index()] {
+                    self.buffers[buffer].end = End::Step(step);
+                }
+            }
+        }
+    }
+
+    /// The copies that convolutions make of their inputs, with their padding.
+    fn frames(&mut self, steps: usize, fusions: &Fusions) {
+        for step in (0..steps).map(StepId::new).filter(|step| self.body.op_name(*step) == "Conv") {
+            if let Some(bytes) = frame(self.dims, self.body, self.sizes, step) {
+                self.memory.scratch[fusions.end_of(step).index()].add(&bytes, 1);
+            }
         }
     }
 

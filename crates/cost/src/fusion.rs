@@ -14,6 +14,7 @@ use typeloom_dim::DimId;
 use typeloom_solver::program::{Body, StepId, StepKind, ValueId};
 use typeloom_types::dtype::Dtype;
 
+use crate::attributes::int;
 use crate::executor::{Constants, is_onnx};
 use crate::values::Size;
 
@@ -162,11 +163,7 @@ impl<'f> Fuser<'f, '_> {
 
     /// Whether a `Concat` joins the second axis.
     fn joins_channels(&self, step: StepId) -> bool {
-        let attributes = self.body.step(step).node.attributes().flatten();
-        let axis = attributes
-            .filter_map(|attribute| attribute.parse().ok())
-            .find(|attribute| attribute.name == "axis")
-            .and_then(|attribute| attribute.i);
+        let axis = int(self.body, step, "axis");
         let rank = self.body.outputs(step).first().copied().flatten().and_then(|it| self.shape(it));
         let from_end = rank.and_then(|shape| i64::try_from(shape.len()).ok()).map(|rank| 1 - rank);
         axis.is_some_and(|axis| axis == 1 || Some(axis) == from_end)

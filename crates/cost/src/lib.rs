@@ -55,6 +55,8 @@ pub mod undecided;
 pub mod weights;
 pub mod work;
 
+mod attributes;
+mod frames;
 mod fusion;
 mod operations;
 mod peak;
@@ -178,8 +180,8 @@ pub fn cost<'a>(checked: &mut Checked<'a>) -> Cost<'a> {
         let called = called(checked, solved);
         let mut peak = |executor: Executor, of: fn(&Callee) -> &Maximum<StepId>| {
             let calls = called.iter().filter_map(|(step, number)| Some((*step, of(peaks.get(number)?))));
-            let walk = Peaks::new(body, &sizes, executor, calls.collect(), graphs);
-            walk.peak(checked.dims_mut())
+            let dims = checked.dims_mut();
+            Peaks::new(body, &sizes, executor, calls.collect(), graphs, dims).peak(dims)
         };
         let plain = peak(Executor::Plain, |callee| &callee.plain);
         let embedded = peak(Executor::Embedded, |callee| &callee.embedded);

@@ -16,6 +16,7 @@ use typeloom_dim::Dims;
 use typeloom_solver::program::{Body, GraphId, StepId, StepKind, ValueId};
 
 use crate::amount::Amount;
+use crate::attributes::states;
 use crate::executor::{Executor, Memory};
 use crate::maximum::Maximum;
 use crate::values::Size;
@@ -39,9 +40,10 @@ impl<'p, 'a> Peaks<'p, 'a> {
         executor: Executor,
         calls: BTreeMap<StepId, &'p Maximum<StepId>>,
         graphs: usize,
+        dims: &mut Dims,
     ) -> Self {
         let (_, steps) = body.graph(body.root()).steps;
-        let memory = Memory::of(executor, body, sizes, graphs, steps);
+        let memory = Memory::of(dims, executor, body, sizes, graphs, steps);
         Self { body, sizes, executor, calls, memory }
     }
 
@@ -74,7 +76,10 @@ impl<'p, 'a> Peaks<'p, 'a> {
                 }
             }
             live.add(&self.memory.allocated[last.index()], 1);
+            let scratch = &self.memory.scratch[last.index()];
+            live.add(scratch, 1);
             visit(dims, live, last);
+            live.add(scratch, -1);
             live.add(&self.memory.freed[last.index()], -1);
             at = last.index() + 1;
         }
@@ -83,6 +88,8 @@ impl<'p, 'a> Peaks<'p, 'a> {
 
     /// Walks through the graphs of a node.
     fn nested(&self, step: StepId, live: &mut Amount, dims: &mut Dims, visit: &mut Visit<'_>) {
+        // Initial states of loops, which belong to the first iteration.
+        live.add(&self.memory.freed[step.index()], -1);
         let collected = self.collected(step);
         live.add(&collected, 1);
         for (graph, _) in self.body.graphs_of(step) {
@@ -101,21 +108,10 @@ impl<'p, 'a> Peaks<'p, 'a> {
     /// The bytes of the results that a loop collects from its iterations.
     fn collected(&self, step: StepId) -> Amount {
         let outputs = self.body.outputs(self.body.last_step(step));
-        let states = match self.body.op_name(step) {
-            "Loop" => self.body.inputs(step).len().saturating_sub(2),
-            "Scan" => {
-                let body = self.body.graphs_of(step).next().map_or(0, |(_, graph)| graph.outputs.len());
-                let inputs = self.body.inputs(step).len();
-                let attributes = self.body.step(step).node.attributes().flatten();
-                let scanned = attributes
-                    .filter_map(|attribute| attribute.parse().ok())
-                    .find(|attribute| attribute.name == "num_scan_inputs")
-                    .and_then(|attribute| attribute.i);
-                let scanned = scanned.and_then(|count| usize::try_from(count).ok()).unwrap_or(inputs);
-                inputs.saturating_sub(scanned).min(body)
-            }
-            _ => return Amount::default(),
-        };
+        if !matches!(self.body.op_name(step), "Loop" | "Scan") {
+            return Amount::default();
+        }
+        let states = states(self.body, step).len();
         let bytes = |value: &ValueId| self.sizes[value.index()].bytes.clone();
         let collected = outputs.iter().skip(states).flatten().filter_map(bytes);
         collected.fold(Amount::default(), |sum, bytes| sum.plus(&bytes))

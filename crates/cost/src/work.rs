@@ -17,6 +17,7 @@ use typeloom_solver::model::bodies::SolvedBody;
 use typeloom_solver::program::{GraphId, StepId, StepKind, ValueId};
 
 use crate::amount::Amount;
+use crate::attributes::ints;
 use crate::executor::VIEWS;
 use crate::operations::{Node, operations};
 use crate::undecided::{Undecided, Why};
@@ -177,10 +178,8 @@ impl<'a> Worker<'_, 'a> {
     /// The extent of the scanned axis of the last input.
     fn scanned(&mut self, step: StepId) -> Option<DimId> {
         let body = &self.body.body;
-        let attributes = body.step(step).node.attributes().flatten();
-        let mut attributes = attributes.filter_map(|attribute| attribute.parse().ok());
-        let axes = attributes.find(|attribute| attribute.name == "scan_input_axes");
-        let axis = axes.and_then(|axes| axes.ints().flatten().last()).unwrap_or(0);
+        let axes = ints(body, step, "scan_input_axes");
+        let axis = axes.and_then(|axes| axes.last().copied()).unwrap_or(0);
         let shape = self.sizes[body.inputs(step).last().copied().flatten()?.index()].shape.as_deref()?;
         let axis = if axis < 0 { axis.checked_add(i64::try_from(shape.len()).ok()?)? } else { axis };
         shape.get(usize::try_from(axis).ok()?).copied()

@@ -28,17 +28,18 @@ pub(crate) fn cost<'py>(
     let bytes = model.open()?;
     let (file, plan) = (settings.file(&bytes, name), Plan::for_costs(&settings.plan));
     let options = CostOptions { nodes };
-    let result = interruptible(py, bytes.len(), move || -> PyResult<Result<(Value, String), Vec<Diagnostic>>> {
-        let mut costed = match plan.cost(&file).map_err(project_error)? {
-            Ok(costed) => costed,
-            Err(diagnostics) => return Ok(Err(diagnostics)),
-        };
-        let solved = solve.map(|(symbol, memory)| costed.solve(&symbol, memory)).transpose();
-        let solved = solved.map_err(core_error)?;
-        let checked = costed.checked.solved();
-        let raw = Value::Object(object(checked, &costed.cost, solved.as_ref(), options));
-        Ok(Ok((raw, human(checked, &costed.cost, solved.as_ref(), options))))
-    })??;
+    let result =
+        interruptible(py, bytes.len(), move || -> PyResult<Result<(Value, String), Vec<Diagnostic>>> {
+            let mut costed = match plan.cost(&file).map_err(project_error)? {
+                Ok(costed) => costed,
+                Err(diagnostics) => return Ok(Err(diagnostics)),
+            };
+            let solved = solve.map(|(symbol, memory)| costed.solve(&symbol, memory)).transpose();
+            let solved = solved.map_err(core_error)?;
+            let checked = costed.checked.solved();
+            let raw = Value::Object(object(checked, &costed.cost, solved.as_ref(), options));
+            Ok(Ok((raw, human(checked, &costed.cost, solved.as_ref(), options))))
+        })??;
     Ok(match result {
         Ok((raw, text)) => (Some((convert::json(py, &raw)?, text)), Vec::new()),
         Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?),

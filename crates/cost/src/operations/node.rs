@@ -5,6 +5,7 @@ use typeloom_onnx::view::Attribute;
 use typeloom_solver::program::{Body, StepId, ValueId};
 
 use crate::amount::Amount;
+use crate::attributes::attribute;
 use crate::values::Size;
 
 /// A node with its ports.
@@ -68,12 +69,7 @@ impl<'n, 'a> Node<'n, 'a> {
 
     /// An attribute; `None` inside if it is absent, and `None` if the caller of the function gives it.
     fn attribute(&self, name: &str) -> Option<Option<Attribute<'a>>> {
-        let attributes = self.body.step(self.step).node.attributes().flatten();
-        let mut parsed = attributes.filter_map(|attribute| attribute.parse().ok());
-        match parsed.find(|attribute| attribute.name == name) {
-            Some(attribute) if attribute.ref_attr_name.is_some_and(|name| !name.is_empty()) => None,
-            found => Some(found),
-        }
+        attribute(self.body, self.step, name)
     }
 
     /// An integer attribute.
