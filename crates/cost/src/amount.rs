@@ -3,7 +3,7 @@
 //! A [`DimId`] has coefficients of 64 bits and at most 64 terms. The work of a large model exceeds both, so an
 //! amount stores its terms itself, with coefficients of 128 bits that saturate.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use typeloom_dim::{DimId, DimView, Dims};
 
@@ -13,11 +13,16 @@ pub struct Amount {
     constant: i128,
     /// Products with coefficients other than 0, sorted by product.
     terms: Vec<(DimId, i128)>,
+    /// Whether terms beyond [`MAX_TERMS`] were left out.
+    is_cut: bool,
 }
+
+/// Maximum number of terms, which bounds the time of a sum. A model with more unknown extents has no total.
+const MAX_TERMS: usize = 512;
 
 impl From<i128> for Amount {
     fn from(constant: i128) -> Self {
-        Self { constant, terms: Vec::new() }
+        Self { constant, ..Self::default() }
     }
 }
 
@@ -31,20 +36,20 @@ impl Amount {
                 let mut terms: Vec<(DimId, i128)> =
                     terms.into_iter().map(|(factor, dim)| (dim, i128::from(factor))).collect();
                 terms.sort_unstable_by_key(|(dim, _)| *dim);
-                Self { constant: i128::from(constant), terms }
+                Self { constant: i128::from(constant), terms, is_cut: false }
             }
             DimView::Symbol
             | DimView::Variable
             | DimView::Product(_)
             | DimView::FloorDiv(..)
-            | DimView::Min(_) => Self { constant: 0, terms: vec![(dim, 1)] },
+            | DimView::Min(_) => Self { terms: vec![(dim, 1)], ..Self::default() },
         }
     }
 
     /// The number, if no symbol decides it.
     #[must_use]
     pub fn as_number(&self) -> Option<i128> {
-        self.terms.is_empty().then_some(self.constant)
+        (self.terms.is_empty() && !self.is_cut).then_some(self.constant)
     }
 
     /// Whether it is 0 for all values of the symbols.
@@ -56,7 +61,7 @@ impl Amount {
     /// Whether an extent in it is unknown, so it has no value for given symbols.
     #[must_use]
     pub fn is_unknown(&self, dims: &Dims) -> bool {
-        self.terms.iter().any(|(product, _)| dims.is_anonymous(*product))
+        self.is_cut || self.terms.iter().any(|(product, _)| dims.is_anonymous(*product))
     }
 
     /// The products of extents in it.
@@ -71,6 +76,7 @@ impl Amount {
     /// Adds a multiple of another amount.
     pub fn add(&mut self, other: &Self, factor: i128) {
         self.constant = self.constant.saturating_add(other.constant.saturating_mul(factor));
+        self.is_cut |= other.is_cut;
         if other.terms.is_empty() {
             return;
         }
@@ -93,6 +99,8 @@ impl Amount {
                 terms.push((*product, sum));
             }
         }
+        self.is_cut |= terms.len() > MAX_TERMS;
+        terms.truncate(MAX_TERMS);
         self.terms = terms;
     }
 
@@ -116,6 +124,7 @@ impl Amount {
     #[must_use]
     pub fn times(&self, dims: &mut Dims, factor: DimId) -> Self {
         let mut product = Self::of_dim(dims, factor).scaled(self.constant);
+        product.is_cut |= self.is_cut;
         for (monomial, coefficient) in &self.terms {
             let part = dims.mul(*monomial, factor);
             product.add(&Self::of_dim(dims, part), *coefficient);
@@ -156,29 +165,19 @@ impl Amount {
         };
         let terms = products.into_iter().map(|it| (it, of(self, it).max(of(other, it))));
         let terms = terms.filter(|(_, coefficient)| *coefficient != 0).collect();
-        Self { constant: self.constant.max(other.constant), terms }
+        Self { constant: self.constant.max(other.constant), terms, is_cut: self.is_cut || other.is_cut }
     }
 
     /// The value for values of the symbols; `None` if one is missing or the number overflows.
     #[must_use]
     pub fn evaluate(&self, dims: &Dims, values: &[(DimId, i64)]) -> Option<i128> {
+        if self.is_cut {
+            return None;
+        }
         self.terms.iter().try_fold(self.constant, |sum, (product, coefficient)| {
             let value = i128::from(dims.evaluate(*product, values)?);
             sum.checked_add(value.checked_mul(*coefficient)?)
         })
-    }
-
-    /// A number to sort by: the value at 64 for each symbol and unknown extent, 0 if that is negative.
-    #[must_use]
-    pub fn magnitude(&self, dims: &Dims) -> u128 {
-        let value = self.terms.iter().fold(self.constant, |sum, (product, coefficient)| {
-            let mut leaves = dims.symbols_of(*product);
-            leaves.extend(dims.variables_of(*product));
-            let values: Vec<(DimId, i64)> = leaves.into_iter().map(|leaf| (leaf, 64)).collect();
-            let value = i128::from(dims.evaluate(*product, &values).unwrap_or(0));
-            sum.saturating_add(value.saturating_mul(*coefficient))
-        });
-        u128::try_from(value).unwrap_or(0)
     }
 
     /// The symbols that decide it.
@@ -189,7 +188,7 @@ impl Amount {
 
     /// The amount as text, in the notation of extents.
     pub fn text(&self, dims: &mut Dims) -> String {
-        const MAX_TERMS: usize = 24;
+        const MAX_SHOWN: usize = 24;
         if let Some(number) = self.as_number() {
             return number.to_string();
         }
@@ -197,14 +196,15 @@ impl Amount {
             |(product, coefficient): &(DimId, i128)| Some((i64::try_from(*coefficient).ok()?, *product));
         let terms: Option<Vec<(i64, DimId)>> = self.terms.iter().map(narrow).collect();
         if let (Some(terms), Ok(constant)) = (&terms, i64::try_from(self.constant))
-            && terms.len() <= MAX_TERMS
+            && terms.len() <= MAX_SHOWN
+            && !self.is_cut
         {
             let dim = dims.combination(constant, terms);
             return dims.display(dim).to_string();
         }
         // Beyond the limits of a dim, the terms are written one after the other.
         let mut text = String::new();
-        for (product, coefficient) in self.terms.iter().take(MAX_TERMS) {
+        for (product, coefficient) in self.terms.iter().take(MAX_SHOWN) {
             let sign = match (text.is_empty(), *coefficient < 0) {
                 (true, false) => "",
                 (true, true) => "-",
@@ -213,7 +213,8 @@ impl Amount {
             };
             text.push_str(&format!("{sign}{}*({})", coefficient.unsigned_abs(), dims.display(*product)));
         }
-        match self.terms.len().checked_sub(MAX_TERMS) {
+        match self.terms.len().checked_sub(MAX_SHOWN) {
+            _ if self.is_cut => text.push_str(" + (more terms)"),
             Some(rest) if rest > 0 => text.push_str(&format!(" + ({rest} more terms)")),
             Some(_) | None => {}
         }
@@ -223,6 +224,29 @@ impl Amount {
             constant => text.push_str(&format!(" + {constant}")),
         }
         text
+    }
+}
+
+/// Numbers to sort amounts by: their values at 64 for each symbol and unknown extent. Products of extents are
+/// evaluated once.
+#[derive(Debug, Default)]
+pub struct Magnitudes {
+    products: HashMap<DimId, i128>,
+}
+
+impl Magnitudes {
+    /// The number of an amount, 0 if that is negative.
+    pub fn of(&mut self, dims: &Dims, amount: &Amount) -> u128 {
+        let value = amount.products().fold(amount.constant, |sum, (product, coefficient)| {
+            let value = self.products.entry(product).or_insert_with(|| {
+                let mut leaves = dims.symbols_of(product);
+                leaves.extend(dims.variables_of(product));
+                let values: Vec<(DimId, i64)> = leaves.into_iter().map(|leaf| (leaf, 64)).collect();
+                i128::from(dims.evaluate(product, &values).unwrap_or(0))
+            });
+            sum.saturating_add(value.saturating_mul(coefficient))
+        });
+        u128::try_from(value).unwrap_or(0)
     }
 }
 
@@ -258,6 +282,18 @@ mod tests {
         let bound = a.bound(&c);
         assert!(bound.dominates(&a) && bound.dominates(&c));
         assert_eq!(bound, amount(&mut dims, "2*n + 2*m + 1"));
+    }
+
+    #[test]
+    fn the_number_of_terms_is_bounded() {
+        let mut dims = Dims::new();
+        let mut sum = Amount::default();
+        for _ in 0..2 * MAX_TERMS {
+            let unknown = dims.fresh();
+            sum.add(&Amount::of_dim(&mut dims, unknown), 3);
+        }
+        assert!(sum.is_unknown(&dims) && sum.evaluate(&dims, &[]).is_none());
+        assert!(sum.products().count() == MAX_TERMS && sum.text(&mut dims).ends_with("(more terms)"));
     }
 
     #[test]

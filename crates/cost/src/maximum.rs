@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use typeloom_dim::{DimId, Dims};
 
-use crate::amount::Amount;
+use crate::amount::{Amount, Magnitudes};
 
 /// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 8;
@@ -122,7 +122,8 @@ impl<T: Copy> Maximum<T> {
             maximum.insert(dims, &mut shifts, &amount, at);
         }
         walk(dims, &mut |dims, amount, at| maximum.insert(dims, &mut shifts, amount, at));
-        maximum.candidates.sort_by_cached_key(|candidate| Reverse(candidate.amount.magnitude(dims)));
+        let mut magnitudes = Magnitudes::default();
+        maximum.candidates.sort_by_cached_key(|it| Reverse(magnitudes.of(dims, &it.amount)));
         maximum
     }
 

@@ -222,7 +222,7 @@ pub(crate) fn operations(node: &mut Node<'_, '_>) -> Option<Operations> {
         // Elementwise.
         "Max" | "Min" | "Sum" => {
             let count = node.result_count()?;
-            Some(other(count.scaled(node.input_total() - 1)))
+            Some(other(count.scaled((node.input_total() - 1).max(0))))
         }
         "Mean" => node.result_count().map(|count| other(count.scaled(node.input_total()))),
         "DequantizeLinear" => {

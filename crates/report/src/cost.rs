@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
-use typeloom_cost::amount::Amount;
+use typeloom_cost::amount::{Amount, Magnitudes};
 use typeloom_cost::executor::Executor;
 use typeloom_cost::fit::Fit;
 use typeloom_cost::maximum::Maximum;
@@ -49,20 +49,29 @@ const EXECUTORS: [(Executor, &str, &str); 2] =
 /// The operators, those with the most operations first.
 fn operators<'c, 'a>(cost: &'c Cost<'a>, dims: &Dims) -> Vec<(Operator<'a>, &'c OperatorWork)> {
     let mut operators: Vec<_> = cost.operators.iter().map(|(operator, work)| (*operator, work)).collect();
-    operators.sort_by_key(|(operator, found)| (Reverse(rank(&found.work, dims)), *operator));
+    let mut magnitudes = Magnitudes::default();
+    operators.sort_by_cached_key(|(operator, found)| {
+        (Reverse(rank(&mut magnitudes, &found.work, dims)), *operator)
+    });
     operators
 }
 
 /// The nodes with the most operations.
 fn largest<'c>(cost: &'c Cost<'_>, dims: &Dims, most: usize) -> Vec<&'c NodeWork> {
-    let mut nodes: Vec<_> = cost.nodes.iter().map(|node| (rank(&node.work, dims), node)).collect();
+    if most == 0 {
+        return Vec::new();
+    }
+    let mut magnitudes = Magnitudes::default();
+    let rank = |node: &'c NodeWork| (rank(&mut magnitudes, &node.work, dims), node);
+    let mut nodes: Vec<_> = cost.nodes.iter().map(rank).collect();
     nodes.sort_by_key(|(rank, node)| (Reverse(*rank), node.step));
     let is_costly = |(rank, _): &((u128, u128), &NodeWork)| *rank > (0, 0);
     nodes.into_iter().filter(is_costly).take(most).map(|(_, node)| node).collect()
 }
 
-fn rank(work: &Work, dims: &Dims) -> (u128, u128) {
-    (work.flops.magnitude(dims), work.read.plus(&work.written).magnitude(dims))
+fn rank(magnitudes: &mut Magnitudes, work: &Work, dims: &Dims) -> (u128, u128) {
+    let moved = work.read.plus(&work.written);
+    (magnitudes.of(dims, &work.flops), magnitudes.of(dims, &moved))
 }
 
 /// The cost as text for people.

@@ -104,11 +104,11 @@ fn the_predicted_peak_is_the_measured_one() {
     let mut compared = 0;
     for whole in whole::list() {
         let sizes: Vec<(ModelProto, usize)> = if whole.is_light {
-            // Without optimisation, only small images take seconds.
-            let images: &[(i64, i64)] = if is_all() {
-                &[(1, 224), (2, 224), (1, 288), (1, 32), (1, 64), (2, 96)]
-            } else {
-                &[(1, 32)]
+            // Without optimisation, only small images and networks take seconds.
+            let images: &[(i64, i64)] = match whole.small() {
+                _ if is_all() => &[(1, 224), (2, 224), (1, 288), (1, 32), (1, 64), (2, 96)],
+                Some(_) => &[(1, 32), (2, 40), (1, 48)],
+                None => &[],
             };
             images.iter().map(|(batch, image)| (resized(&whole, *batch, *image), 1)).collect()
         } else {
