@@ -9,8 +9,8 @@
 //! | result of a view (`Reshape`) | own buffer | buffer of its input |
 //! | elementwise result | own buffer | buffer of the first input, if that dies and has the same type |
 //! | node on constants | own buffer | computed once, before the run |
-//! | `Conv` with constant weights, and what follows it | own buffers | one buffer ([`fusion`](crate::fusion)) |
-//! | `Conv` with padding or stride 1 | nothing else | a copy of its input ([`frames`](crate::frames)) |
+//! | `Conv` with constant weights, and what follows it | own buffers | one buffer (`fusion`) |
+//! | `Conv` with padding or stride 1 | nothing else | a copy of its input (`frames`) |
 //!
 //! Both free a value after its last reader, and constants of the file are weights in both.
 //!

@@ -33,7 +33,7 @@
 //! | `operations` | formulas of operators: the place for a new operator |
 //! | [`work`] | work by node and operator, with loops, branches and calls |
 //! | [`weights`] | constants by element type |
-//! | [`executor`], `fusion` | which values share memory, in the embedded runtime and in a plain executor |
+//! | [`executor`], `fusion`, `frames` | which values share memory, in the embedded runtime and in a plain executor |
 //! | `peak` | live bytes over the order of the file |
 //! | [`caches`] | inputs that grow from run to run |
 //! | [`fit`] | the largest value of a symbol for a limit of memory |

@@ -8,7 +8,7 @@
 //! each symbol `s`, and their coefficients are compared. A difference of such polynomials without a negative
 //! coefficient is not negative (a shift of variables, as for positive polynomials on an orthant).
 //!
-//! **Cost:** linear in the number of amounts: at most [`MAX_CANDIDATES`] comparisons for each. Of more
+//! **Cost:** linear in the number of amounts: at most 8 comparisons for each. Of more
 //! candidates, the last is replaced by a bound of both, and the result is an upper bound.
 
 use std::cmp::Reverse;

@@ -126,7 +126,7 @@ pub fn human(
     let work = |found: &Work, dims: &mut Dims| work(found, dims).map(short);
     let mut rows = vec![head("operator")];
     for (operator, found) in operators(cost, dims) {
-        let mut cells = vec![name_of(operator), operations(&found.runs, dims)];
+        let mut cells = vec![name_of(operator), found.runs.text(dims)];
         cells.extend(work(&found.work, dims));
         rows.push(cells);
     }

@@ -18,6 +18,7 @@ use typeloom_tensor::datum::Datum;
 use typeloom_tensor::value_check::SymbolBindings;
 use typeloom_tensor::value_type::Dim;
 use typeloom_testing::is_all;
+use typeloom_types::dtype::Dtype;
 
 use crate::lowering::whole::{self, Whole};
 
@@ -68,7 +69,10 @@ fn inputs(ports: &[Port], base: usize) -> BTreeMap<String, AnyTensor> {
         };
         let shape: Vec<usize> = shape.iter().map(&mut extent).collect();
         let dtype = port.ty.dtype().expect("the inputs are tensors");
-        found.insert(port.name.clone(), AnyTensor::zeros(dtype, &shape).expect("it fits"));
+        // True conditions take the branches that need more.
+        let one = u8::from(dtype == Dtype::Bool);
+        let zeros = AnyTensor::from_bytes_with(dtype, &shape, |bytes| bytes.fill(one));
+        found.insert(port.name.clone(), zeros.expect("it fits"));
     }
     found
 }

@@ -1,4 +1,4 @@
-//! What a formula reads of a node: its operator, the extents at its ports, and its attributes.
+//! The parts of a node that a formula reads: its operator, the extents at its ports, and its attributes.
 
 use typeloom_dim::{DimId, Dims};
 use typeloom_onnx::view::Attribute;
