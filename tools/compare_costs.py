@@ -27,6 +27,7 @@ import onnx_tool
 
 #: The reasons of differences: who is right, and why.
 REASONS = {
+    "Add": "typeloom: onnx-tool computes scalars of shapes itself and counts none",
     "ArgMax": "typeloom: onnx-tool counts no comparisons",
     "AveragePool": "both: a mean is k - 1 sums and a quotient; onnx-tool has no quotient or counts it as 4",
     "BatchNormalization": "both: 4 operations for each element here; onnx-tool computes the square root for each element",
@@ -34,6 +35,7 @@ REASONS = {
     "Clip": "both: maximum and minimum are 2 here",
     "Conv": "typeloom: onnx-tool counts 0 for a node with an unknown or padded form",
     "ConvTranspose": "typeloom: the window of the output channels meets each input element, not each output element",
+    "Cos": "both: an elementary function is 1 here",
     "Div": "both: a quotient is 1 here and 4 there",
     "Erf": "both: an elementary function is 1 here",
     "Exp": "both: an elementary function is 1 here",
@@ -51,6 +53,7 @@ REASONS = {
     "LogSoftmax": "both: elementary functions are 1 here",
     "MaxPool": "typeloom: the maximum of k elements needs k - 1 comparisons",
     "Mod": "both: a quotient is 1 here",
+    "Mul": "typeloom: onnx-tool computes scalars of shapes itself and counts none",
     "Not": "typeloom: one operation for each element",
     "PRelu": "both: comparison and product are 2 here",
     "Pow": "both: an elementary function is 1 here",
@@ -59,9 +62,11 @@ REASONS = {
     "ReduceMean": "typeloom: the quotient is counted too",
     "Resize": "both: a weighted sum of 2 neighbours along each axis here; onnx-tool counts 4 for any number of axes",
     "Sigmoid": "both: elementary functions are 1 here",
+    "Sin": "both: an elementary function is 1 here",
     "Softmax": "both: elementary functions are 1 here",
     "Softplus": "both: elementary functions are 1 here",
     "Sqrt": "both: an elementary function is 1 here",
+    "Sub": "typeloom: onnx-tool computes scalars of shapes itself and counts none",
     "Sum": "typeloom: n operands need n - 1 sums",
     "Tanh": "both: an elementary function is 1 here",
     "Upsample": "both: a weighted sum of neighbours here",

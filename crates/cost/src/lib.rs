@@ -43,8 +43,8 @@
 //!
 //! **Cost:** linear in the nodes and their ports. A function is analysed once for each solve of it.
 //!
-//! Limits: scratch memory of kernels is not counted, and neither are texts. A branch that never runs counts
-//! like others.
+//! Limits: of the scratch memory of kernels, only the copies of inputs of convolutions are counted. Texts have
+//! no size. A branch that never runs counts like others.
 
 pub mod amount;
 pub mod caches;
