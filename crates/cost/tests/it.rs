@@ -162,7 +162,7 @@ fn several_steps_can_be_the_peak() {
 }
 
 #[test]
-fn what_is_unknown_is_listed() {
+fn unknown_parts_are_listed() {
     assert_eq!(whys("(float[N] x) => (y) { y = Det(x) }").first().map(|it| it.1), Some(Why::Operations));
     let found = whys("(float[N] x) => (y) { i = NonZero(x) y = Cast<to = 1>(i) }");
     assert_eq!(found, [("NonZero".to_owned(), Why::Extent)]);
