@@ -108,9 +108,11 @@ fn the_predicted_peak_is_the_measured_one() {
     let mut compared = 0;
     for whole in whole::list() {
         let sizes: Vec<(ModelProto, usize)> = if whole.is_light {
-            // Without optimisation, only small images and networks take seconds.
+            // Without optimisation, only small images and networks take seconds. A network that fixes the
+            // size of its input has no others.
+            let is_fast = is_all() && !cfg!(debug_assertions);
             let images: &[(i64, i64)] = match whole.small() {
-                _ if is_all() => &[(1, 224), (2, 224), (1, 288), (1, 32), (1, 64), (2, 96)],
+                _ if is_fast => &[(1, 224), (2, 224), (1, 288), (1, 32), (2, 96)],
                 Some(_) => &[(1, 32), (2, 40), (1, 48)],
                 None => &[],
             };
