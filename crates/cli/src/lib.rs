@@ -84,6 +84,7 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
         args::Command::Compile(compile) => commands::compile::run(compile),
         args::Command::Diff(diff) => commands::diff::run(diff),
         args::Command::Registry(registry) => commands::registry::run(registry),
+        args::Command::Cost(cost) => commands::cost::run(cost),
         args::Command::Link(link) => commands::link::run(link),
         args::Command::Rust(rust) => commands::rust::run(rust),
         args::Command::Targets(targets) => commands::targets::run(targets),

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "run")]
 pub use typeloom_components as components;
+pub use typeloom_cost as cost;
 #[cfg(feature = "run")]
 pub use typeloom_cpu as cpu;
 #[cfg(feature = "types")]

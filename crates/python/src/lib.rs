@@ -11,6 +11,7 @@
 //! | [`report`] | `check`, `explain` |
 //! | [`reference`] | the drop-in replacements of the reference's modules |
 //! | [`rewrite`] | `annotate`, `strip`, `specialize`, `fix`, `compile` |
+//! | [`cost`] | `cost` |
 //! | [`link`] | `link` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`view`] | `view` |
@@ -31,6 +32,7 @@
 mod array;
 mod command;
 mod convert;
+mod cost;
 mod descriptor;
 mod dim;
 mod error;
@@ -70,6 +72,8 @@ mod _core {
     use crate::command::main;
     #[pymodule_export]
     use crate::convert::suggestion;
+    #[pymodule_export]
+    use crate::cost::cost;
     #[pymodule_export]
     use crate::dim::{dim_binary, dim_compare, dim_parse, dim_substitute};
     #[pymodule_export]

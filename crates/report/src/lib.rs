@@ -16,6 +16,7 @@
 //! | [`selection`] | some of the values of a model, for [`table`] and [`infer`] |
 //! | [`c_header`](mod@c_header) | C and C++ programs: the type tree and the ports of a program as a header |
 //! | [`infer`] | programs: the types of all values as JSON |
+//! | [`cost`] | people and programs: memory and arithmetic of a model |
 //! | [`interface`] | people and programs: interfaces and their differences |
 //! | [`exports`] | people and programs: differences of bundles |
 //! | [`link`] | people and programs: linked models, and the reasons why two models do not fit |
@@ -35,6 +36,8 @@
 pub mod c_header;
 #[cfg(feature = "lists")]
 pub mod concise;
+#[cfg(feature = "lists")]
+pub mod cost;
 #[cfg(feature = "interfaces")]
 pub mod exports;
 #[cfg(feature = "lists")]

@@ -9,6 +9,7 @@ mod cases;
 mod compare;
 mod compiled;
 mod contract;
+mod costs;
 mod engine;
 mod fused;
 mod fused_integers;

@@ -18,10 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from typeloom._api import (
+    Cost,
     Explanation,
     annotate,
     check,
     compile,
+    cost,
     describe,
     diff,
     explain,
@@ -88,6 +90,7 @@ def patch() -> Patch:
 
 
 __all__ = [
+    "Cost",
     "Coverage",
     "Diagnostic",
     "Diff",
@@ -121,6 +124,7 @@ __all__ = [
     "annotate",
     "check",
     "compile",
+    "cost",
     "describe",
     "diff",
     "explain",

@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from typeloom.typing import CompileCast, Level, LinkCast, Mode, Policy
 
 __all__ = [
+    "Cost",
     "Explanation",
     "annotate",
     "check",
     "compile",
+    "cost",
     "describe",
     "diff",
     "explain",
@@ -640,6 +642,86 @@ def _interface_of(model: ModelLike | Interface, operators: Operators | None) -> 
 
         return Interface.from_contract(Path(model))
     return describe(model, operators=operators)
+
+
+class Cost(str):
+    """The cost of a model as text; a terminal and a notebook show it with its line breaks.
+
+    Attributes:
+        raw: the cost as data, as in ``typeloom cost --format json``. An amount is a dictionary with its ``text``, and with its
+            ``number`` unless a symbol decides it.
+    """
+
+    raw: dict[str, Any]
+
+    def __new__(cls, text: str, raw: dict[str, Any]) -> Cost:
+        cost = super().__new__(cls, text)
+        cost.raw = raw
+        return cost
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return pre(self)
+
+
+def cost(
+    model: ModelLike,
+    *,
+    solve: str | None = None,
+    memory: int | None = None,
+    nodes: int = 10,
+    strict: bool = True,
+    seeds: Mapping[str, str | Type] | None = None,
+    assume: Mapping[str, DimLike] | None = None,
+    merge_symbols: bool = False,
+    operators: Operators | None = None,
+    external_data_dir: _Path | None = None,
+) -> Cost:
+    """Memory and arithmetic of a model, as functions of its symbols.
+
+    >>> import typeloom as tl
+    >>> model = '''<ir_version: 10, opset_import: ["" : 21]>
+    ... g (float[batch, 64] x, float[64, 256] w) => (y) { h = MatMul(x, w)  y = Relu(h) }'''
+    >>> cost = tl.cost(model, solve="batch", memory=1 << 20)
+    >>> cost.raw["work"]["macs"]["text"], cost.raw["peak"]["embedded"]["text"]
+    ('16384*batch', '1280*batch + 65536')
+    >>> cost.raw["solve"]["most"]["embedded"]
+    768
+    >>> tl.cost(model, assume={"batch": 2}).raw["peak"]["plain"]["number"]
+    70144
+
+    Args:
+        model: the model.
+        solve: a symbol whose largest value is searched for which weights and activations fit into `memory`.
+        memory: the number of bytes for `solve`.
+        nodes: the number of nodes that are listed, those with the most operations first.
+        strict: values without a proven type and unknown operators are errors.
+        seeds: types of values of the main graph, by name.
+        assume: replacements of symbols.
+        merge_symbols: treat symbols that the graph requires to be equal as one.
+        operators: operators of other domains.
+        external_data_dir: the folder of the files of external tensors; that of the model by default.
+
+    Returns:
+        The cost.
+
+    Raises:
+        ModelError: the model has errors.
+        TypeloomError: the memory is no function of the symbol `solve` alone.
+        OSError: the file cannot be read.
+    """
+    if (solve is None) != (memory is None):
+        raise TypeError("solve and memory belong together")
+    question = None if solve is None or memory is None else (solve, memory)
+    form = form_of(model)
+    settings = _settings(strict, seeds, assume, merge_symbols, operators, external_data_dir=external_data_dir)
+    found, problems = _core.cost(form.model, settings, form.name, question, nodes)
+    if found is None:
+        raise ModelError([Diagnostic(raw) for raw in problems])
+    raw, text = found
+    return Cost(text, raw)
 
 
 class Explanation(str):

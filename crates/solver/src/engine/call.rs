@@ -229,6 +229,9 @@ impl<'a> Calls<'a> {
         match self.summaries.get(&key) {
             Some(Some(summary)) => {
                 let summary = summary.clone();
+                if self.keep {
+                    frame.rare.callees.insert(step, summary.number);
+                }
                 apply(core, frame, step, &summary, precise);
                 if !precise && self.reported.insert(function) {
                     return Err(SolveErrorKind::TooManyInstances { most: MAX_INSTANCES });

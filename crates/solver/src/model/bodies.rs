@@ -18,6 +18,7 @@ pub struct SolvedBody<'a> {
     /// The body with its nested graphs.
     pub body: Arc<Body<'a>>,
     pub(crate) at: BodyAt,
+    number: u32,
 }
 
 /// The index of a body in a [`Checked`].
@@ -34,6 +35,12 @@ impl SolvedBody<'_> {
     pub fn is_main(&self) -> bool {
         self.at == BodyAt::Main
     }
+
+    /// The number of the solve of the body, see [`Checked::callee`].
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
 }
 
 impl<'a> Checked<'a> {
@@ -47,8 +54,20 @@ impl<'a> Checked<'a> {
         let main = std::iter::once((BodyAt::Main, &self.frame));
         main.chain(kept)
             .chain(erroneous)
-            .map(|(at, frame)| SolvedBody { body: Arc::clone(&frame.body), at })
+            .map(|(at, frame)| SolvedBody { body: Arc::clone(&frame.body), at, number: frame.number })
             .collect()
+    }
+
+    /// The number of the body that a call of a function runs, with the types of the call. `None` if instances
+    /// are not kept, and for other nodes.
+    #[must_use]
+    pub fn callee(&self, body: &SolvedBody<'a>, step: StepId) -> Option<u32> {
+        let frame = match body.at {
+            BodyAt::Main => &self.frame,
+            BodyAt::Kept(at) => &self.rare.kept[at].frame,
+            BodyAt::Erroneous(at) => &self.rare.instances[at].frame,
+        };
+        frame.rare.callees.get(&step).copied()
     }
 
     /// The type of a value of a body.

@@ -45,6 +45,8 @@ pub(crate) struct Rare<'a> {
     pub(crate) claims: Vec<Claim>,
     /// Values with a declared shape that is neither confirmed nor refuted, set when the body is solved.
     pub(crate) open_claims: Vec<ValueId>,
+    /// The frames of called functions, by the step of the call; empty unless instances are kept.
+    pub(crate) callees: Map<StepId, u32>,
     /// The shapes of the children of composites.
     pub(crate) parts: Map<ValueId, Parts>,
     /// The names of the children that values are unbundled as, for messages.

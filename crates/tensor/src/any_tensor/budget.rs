@@ -24,6 +24,8 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     static LIMIT: Cell<usize> = const { Cell::new(usize::MAX) };
     static CREATED: Cell<u64> = const { Cell::new(0) };
+    /// Bytes of tensors since the start of [`peak`], and the most so far; `None` outside of it.
+    static PEAK: Cell<Option<(i64, i64)>> = const { Cell::new(None) };
     /// Number of requests that are still admitted; `None` if they are not counted.
     static REQUESTS: Cell<Option<u64>> = const { Cell::new(None) };
 }
@@ -73,6 +75,30 @@ pub fn failing_after<T>(requests: u64, run: impl FnOnce() -> T) -> (T, bool) {
     })
 }
 
+/// The most bytes that tensors hold at a time while a closure runs, in addition to those at its start. Only
+/// tensors of this thread count, and no scratch memory of kernels. Meanwhile, memory of dead tensors is not
+/// kept for later ones.
+pub fn peak<T>(run: impl FnOnce() -> T) -> (T, u64) {
+    let before = PEAK.replace(Some((0, 0)));
+    let result = run();
+    let (_, most) = PEAK.replace(before).unwrap_or_default();
+    (result, most.unsigned_abs())
+}
+
+/// Whether [`peak`] is running on this thread.
+#[must_use]
+pub fn is_measuring() -> bool {
+    PEAK.get().is_some()
+}
+
+/// Counts bytes of tensors that are created or dropped.
+fn measure(bytes: usize, sign: i64) {
+    if let Some((held, most)) = PEAK.get() {
+        let held = held + sign * i64::try_from(bytes).unwrap_or(i64::MAX);
+        PEAK.set(Some((held, most.max(held))));
+    }
+}
+
 /// Checks that `bytes` more bytes are within the limit.
 ///
 /// # Errors
@@ -107,13 +133,14 @@ pub fn reserve(bytes: usize) -> Result<Reserved, TensorError> {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        subtract(self.0);
+        HELD.fetch_sub(self.0, Ordering::Relaxed);
     }
 }
 
 pub(super) fn add(bytes: usize) {
     HELD.fetch_add(bytes, Ordering::Relaxed);
     CREATED.set(CREATED.get().wrapping_add(bytes as u64));
+    measure(bytes, 1);
 }
 
 /// Counts a tensor that reuses the memory of another one.
@@ -123,6 +150,7 @@ pub(super) fn reuse(bytes: usize) {
 
 pub(super) fn subtract(bytes: usize) {
     HELD.fetch_sub(bytes, Ordering::Relaxed);
+    measure(bytes, -1);
 }
 
 #[cfg(test)]
@@ -153,6 +181,22 @@ mod tests {
             assert_eq!((made, is_refused), ([number > 0, number > 1], number < 2));
         }
         assert!(make().is_ok());
+    }
+
+    #[test]
+    fn the_peak_is_that_of_live_tensors() {
+        let make = |len: usize| AnyTensor::zeros(Dtype::U8, &[len]);
+        let (_, most) = peak(|| {
+            drop(make(1 << 12));
+            let (small, large) = (make(1 << 10), make(1 << 11));
+            let shared = large.clone();
+            drop((small, large, shared, reserve(1 << 20)));
+            make(1 << 8)
+        });
+        assert_eq!(most, 1 << 12);
+        let ((_, inner), outer) = peak(|| peak(|| make(64)));
+        assert_eq!((inner, outer), (64, 0));
+        assert!(!is_measuring());
     }
 
     #[test]
