@@ -25,6 +25,7 @@ mod absent;
 mod compile;
 #[cfg(feature = "interfaces")]
 mod contract;
+mod convert;
 mod format;
 mod help;
 mod infer;
@@ -80,6 +81,7 @@ pub(crate) use absent::AgainstArgs;
 pub(crate) use compile::CompileArgs;
 #[cfg(feature = "interfaces")]
 pub(crate) use contract::{As, ContractArgs};
+pub(crate) use convert::ConvertArgs;
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use infer::{InferArgs, InferFormat};
 pub(crate) use inputs::{ExcludeArgs, FolderArgs, InputArgs};
@@ -158,6 +160,10 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Show the settings of a model, each with its source
     Config(ConfigArgs),
+    /// Convert a model to another floating-point precision
+    ///
+    /// Exit code 1 if the model has errors, 2 if it cannot be converted.
+    Convert(ConvertArgs),
     /// Join two models by their types
     ///
     /// Exit code 0 if they fit, 1 if not, 2 if a file is not usable.

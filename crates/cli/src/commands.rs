@@ -17,6 +17,7 @@ pub(crate) mod compile;
 #[cfg(feature = "shell")]
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod convert;
 #[cfg(feature = "interfaces")]
 pub(crate) mod describe;
 #[cfg(feature = "interfaces")]

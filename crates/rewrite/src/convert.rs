@@ -53,13 +53,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use petgraph::unionfind::UnionFind;
-use typeloom_onnx::messages::{ModelProto, read};
+use typeloom_onnx::messages::{ModelProto, TensorProto, read};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Safety, diagnose};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::{ClassId, ports};
-use typeloom_solver::model::{CheckError, Checked, Options, SideData};
+use typeloom_solver::model::{CheckError, Checked, Options};
 use typeloom_solver::program::{GraphId, StepId};
 use typeloom_solver::solve_error::ErrorSite;
 use typeloom_solver::universe::Universe;
@@ -75,7 +75,6 @@ use crate::coerce::problem::{CallId, Conversion, LocalValue, Problem, Solution, 
 use crate::coerce::write::{WriteError, write};
 use crate::coerce::{Cast, FunctionCopy, Repair, TensorLoss};
 use edit::{Restated, without_casts};
-use elements::ReadTensor;
 use keep::Kept;
 use roles::{Roles, Wanted, roles};
 
@@ -96,8 +95,11 @@ type ValueKey = (BodyId, GraphId, String);
 /// Judges a converted model: the nodes of the main graph and of graphs nested in it that a target rejects.
 pub type Judge<'j> = dyn FnMut(&mut Checked<'_>) -> BTreeSet<(GraphId, usize)> + 'j;
 
+/// Reads the elements of a tensor in another file. The error is a clause.
+pub type ReadSide<'s> = dyn Fn(&TensorProto) -> Result<bytes::Bytes, String> + 's;
+
 /// The parameters of a conversion.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Request<'r> {
     /// The new element type.
     pub to: Option<Elem>,
@@ -105,8 +107,8 @@ pub struct Request<'r> {
     pub keep_io: bool,
     /// Operators, names of nodes and values, and globs of names, that keep their types.
     pub keep: &'r [String],
-    /// The source of tensors in other files.
-    pub side: Option<&'r dyn SideData>,
+    /// Reads a tensor in another file.
+    pub side: Option<&'r ReadSide<'r>>,
 }
 
 /// A stored tensor in its new type.
@@ -193,10 +195,12 @@ pub enum ConvertError {
     #[error("`{0}` is no operator, node or value of the model")]
     UnknownKeep(String),
     /// The elements of a tensor cannot be read.
-    #[error("the elements of `{tensor}` cannot be read")]
+    #[error("the elements of `{tensor}` cannot be read: {reason}")]
     Unread {
         /// The name of the tensor.
         tensor: String,
+        /// The reason.
+        reason: String,
     },
     /// The new file would be too large.
     #[error("the converted model would have {bytes} bytes in one file, and at most {} are possible", (1_u64 << 31) - 1)]
@@ -538,8 +542,8 @@ impl Converter<'_> {
         restated: &Restated,
         removed: &HashSet<&str>,
     ) -> Result<Converted, ConvertError> {
-        let read = ReadTensor { side: self.request.side };
-        let edited = edit::restated(self.bytes, self.layouts, restated, &read)?;
+        let read = self.request.side;
+        let edited = edit::restated(self.bytes, self.layouts, restated, read)?;
         let mut copies = edited.copies;
         for conversion in solution.conversions.iter().flatten() {
             let found = self.layouts.iter().enumerate().find_map(|(at, _)| {

@@ -11,9 +11,9 @@ use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 
-use super::elements::{ReadTensor, converted};
+use super::elements::converted;
 use super::sources::{constant_tensor, restate};
-use super::{ConvertError, ConvertedTensor, ValueKey};
+use super::{ConvertError, ConvertedTensor, ReadSide, ValueKey};
 use crate::coerce::graph_text;
 use crate::coerce::layout::{BodyId, GraphLayout, Layout, Source};
 use crate::coerce::write::WriteError;
@@ -46,7 +46,7 @@ pub(super) struct Edited {
 
 struct Editor<'e> {
     restated: &'e Restated,
-    read: &'e ReadTensor<'e>,
+    side: Option<&'e ReadSide<'e>>,
     tensors: Vec<ConvertedTensor>,
     copies: HashMap<ValueKey, TensorProto>,
 }
@@ -56,9 +56,9 @@ pub(super) fn restated(
     bytes: &[u8],
     layouts: &[Layout<'_>],
     restated: &Restated,
-    side: &ReadTensor<'_>,
+    side: Option<&ReadSide<'_>>,
 ) -> Result<Edited, ConvertError> {
-    let mut editor = Editor { restated, read: side, tensors: Vec::new(), copies: HashMap::new() };
+    let mut editor = Editor { restated, side, tensors: Vec::new(), copies: HashMap::new() };
     let size = editor.new_size(layouts)?;
     if size > MAX_FILE {
         return Err(ConvertError::TooLarge { bytes: size });
@@ -127,12 +127,12 @@ impl Editor<'_> {
             }
             let mut new: NodeProto = parsed(node.bytes())?;
             if let Some(to) = copy {
-                let (tensor, loss) = constant_tensor(&new, to, self.read)?;
+                let (tensor, loss) = constant_tensor(&new, to, self.side)?;
                 self.report(layout, graph, name, to, loss);
                 self.copies.insert(key.clone(), tensor);
             }
             if let Some(to) = stated {
-                if let Some(loss) = restate(&mut new, to, self.read)? {
+                if let Some(loss) = restate(&mut new, to, self.side)? {
                     self.report(layout, graph, name, to, loss);
                 }
                 splice.replace(message, record, Records::new().message(record.number, &new));
@@ -144,7 +144,7 @@ impl Editor<'_> {
             let copy = self.restated.copied.get(&key).copied();
             let stated = self.restated.sources.get(&key).copied();
             let Some(to) = copy.or(stated) else { continue };
-            let (mut new, loss) = converted(parsed(tensor.bytes())?, to, self.read)?;
+            let (mut new, loss) = converted(parsed(tensor.bytes())?, to, self.side)?;
             self.report(layout, graph, header.name(), to, loss);
             if copy.is_some() {
                 new.name = String::new().into();

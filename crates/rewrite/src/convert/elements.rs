@@ -7,38 +7,33 @@
 use half::{bf16, f16};
 use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
-use typeloom_onnx::view::{TensorHeader, TensorView};
+use typeloom_onnx::view::TensorView;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::model::{ExternalTensor, SideData};
 
-use super::ConvertError;
+use super::{ConvertError, ReadSide};
 use crate::coerce::loss::{LossKind, TensorLoss};
-
-/// Reads tensors, those in other files too.
-pub(super) struct ReadTensor<'s> {
-    pub(super) side: Option<&'s dyn SideData>,
-}
 
 /// A stored tensor in another element type, and the effect on its elements.
 pub(super) fn converted(
     mut tensor: TensorProto,
     to: Elem,
-    read: &ReadTensor<'_>,
+    side: Option<&ReadSide<'_>>,
 ) -> Result<(TensorProto, TensorLoss), ConvertError> {
     let bytes = tensor.encode_to_vec();
     let view = TensorView::from_body(&bytes, 0);
-    let unread = || ConvertError::Unread { tensor: tensor.name().to_owned() };
-    let header = view.header().map_err(|_| unread())?;
+    let unread = |reason: String| ConvertError::Unread { tensor: tensor.name().to_owned(), reason };
+    let header = view.header().map_err(|error| unread(error.to_string()))?;
     let mut elements = Elements::new(to);
-    let is_read = match ExternalTensor::of(view) {
-        Some(external) => {
-            let side = read.side.and_then(|side| side.bytes(&external)).ok_or_else(unread)?;
-            extend(&header.with_raw_data(&side), &mut elements)
+    let is_read = match (header.is_external(), side) {
+        (true, Some(side)) => {
+            let data = side(&tensor).map_err(unread)?;
+            header.with_raw_data(&data).extend_floats(usize::MAX, &mut elements)
         }
-        None => extend(&header, &mut elements),
+        (true, None) => return Err(unread("they are in another file".to_owned())),
+        (false, _) => header.extend_floats(usize::MAX, &mut elements),
     };
-    if !is_read {
-        return Err(unread());
+    if is_read != Ok(true) {
+        return Err(unread("they do not fit its extents and its type".to_owned()));
     }
     let (data, loss) = (elements.bytes, elements.loss);
     tensor.data_type = Some(i32::from(to.number()));
@@ -48,10 +43,6 @@ pub(super) fn converted(
     tensor.float_data.clear();
     tensor.int32_data.clear();
     Ok((tensor, loss))
-}
-
-fn extend(header: &TensorHeader<'_>, elements: &mut Elements) -> bool {
-    header.extend_floats(usize::MAX, elements) == Ok(true)
 }
 
 /// A tensor of floats.

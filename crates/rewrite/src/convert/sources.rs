@@ -13,8 +13,8 @@ use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
 use typeloom_onnx::view::NodeView;
 use typeloom_solver::elem::Elem;
 
-use super::elements::{ReadTensor, converted, of_floats};
-use super::ConvertError;
+use super::elements::{converted, of_floats};
+use super::{ConvertError, ReadSide};
 use crate::coerce::loss::TensorLoss;
 
 /// Whether the type of the output of a standard operator is stated by an attribute that can change.
@@ -42,7 +42,7 @@ pub(super) fn states_type(node: NodeView<'_>) -> bool {
 pub(super) fn restate(
     node: &mut NodeProto,
     to: Elem,
-    read: &ReadTensor<'_>,
+    side: Option<&ReadSide<'_>>,
 ) -> Result<Option<TensorLoss>, ConvertError> {
     let number = i64::from(to.number());
     let operator = node.op_type().to_owned();
@@ -66,20 +66,20 @@ pub(super) fn restate(
                 TensorProto { dims: vec![1], data_type, float_data: vec![0.0], ..TensorProto::default() }
             };
             let old = attribute.t.take().map_or_else(zero, |tensor| *tensor);
-            let (new, loss) = converted(old, to, read)?;
+            let (new, loss) = converted(old, to, side)?;
             attribute.t = Some(Box::new(new));
             attribute.r#type = Some(AttributeType::Tensor as i32);
             return Ok(Some(loss));
         }
-        "Constant" => return constant(node, to, read).map(Some),
+        "Constant" => return constant(node, to, side).map(Some),
         _ => set_int(node, "output_datatype"),
     }
     Ok(None)
 }
 
 /// Converts the tensor of a `Constant`.
-fn constant(node: &mut NodeProto, to: Elem, read: &ReadTensor<'_>) -> Result<TensorLoss, ConvertError> {
-    let (tensor, loss) = constant_tensor(node, to, read)?;
+fn constant(node: &mut NodeProto, to: Elem, side: Option<&ReadSide<'_>>) -> Result<TensorLoss, ConvertError> {
+    let (tensor, loss) = constant_tensor(node, to, side)?;
     node.attribute.retain(|it| !matches!(it.name(), "value" | "value_float" | "value_floats"));
     let attribute = attribute(node, "value");
     attribute.t = Some(Box::new(tensor));
@@ -91,13 +91,13 @@ fn constant(node: &mut NodeProto, to: Elem, read: &ReadTensor<'_>) -> Result<Ten
 pub(super) fn constant_tensor(
     node: &NodeProto,
     to: Elem,
-    read: &ReadTensor<'_>,
+    side: Option<&ReadSide<'_>>,
 ) -> Result<(TensorProto, TensorLoss), ConvertError> {
     for attribute in &node.attribute {
         match attribute.name() {
             "value" => {
                 if let Some(tensor) = &attribute.t {
-                    return converted(TensorProto::clone(tensor), to, read);
+                    return converted(TensorProto::clone(tensor), to, side);
                 }
             }
             "value_float" => return Ok(of_floats(&[attribute.f.unwrap_or_default()], Vec::new(), to)),
@@ -108,7 +108,8 @@ pub(super) fn constant_tensor(
             _ => {}
         }
     }
-    Err(ConvertError::Unread { tensor: node.output.first().cloned().unwrap_or_default() })
+    let tensor = node.output.first().cloned().unwrap_or_default();
+    Err(ConvertError::Unread { tensor, reason: "the node has no tensor".to_owned() })
 }
 
 /// The attribute of this name, which is added if it is absent.
