@@ -1,5 +1,10 @@
 //! Conversions of a model to another floating-point precision.
 
+#[cfg(feature = "run")]
+pub mod measure;
+#[cfg(feature = "run")]
+mod shown;
+
 use std::collections::BTreeSet;
 
 use typeloom_io::files::SideFiles;

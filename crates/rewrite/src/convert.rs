@@ -12,14 +12,14 @@
 //! g (float[N, 4] x, float[4, 4] w) => (y) {
 //!   s = Shape (x)
 //!   c = Cast <to = 1> (s)
-//!   m = Mul (c, c)
+//!   m = Floor (c)
 //!   i = Cast <to = 7> (m)
 //!   p = MatMul (x, w)
 //!   y = Expand (p, i)
 //! }
 //! ```
 //!
-//! `MatMul` computes in float16, `Mul` stays in float because it counts, and no cast is needed.
+//! `MatMul` computes in float16, `Floor` stays in float because it counts, and no cast is needed.
 //!
 //! # Method
 //!

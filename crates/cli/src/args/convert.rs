@@ -1,5 +1,8 @@
 //! The arguments of `typeloom convert`.
 
+#[cfg(feature = "run")]
+use std::path::PathBuf;
+
 use clap::Args as ClapArgs;
 
 use super::{Color, SolveArgs, TargetArgs, TextFormat};
@@ -28,6 +31,23 @@ pub(crate) struct ConvertArgs {
     /// `typeloom targets` lists them
     #[arg(long = "target", value_name = "NAME")]
     pub(crate) targets: Vec<String>,
+    /// Run both models on the embedded backend, and report the error of the new one. Inputs are generated
+    /// unless `--data` gives them
+    #[cfg(feature = "run")]
+    #[arg(long)]
+    pub(crate) measure: bool,
+    /// The inputs of `--measure`: a `.npz` file with arrays named as the inputs
+    #[cfg(feature = "run")]
+    #[arg(long, value_name = "FILE.npz")]
+    pub(crate) data: Option<PathBuf>,
+    /// Keep as few nodes as a search finds so that the relative error of each output is at most this
+    #[cfg(feature = "run")]
+    #[arg(long, value_name = "ERROR")]
+    pub(crate) tolerance: Option<f64>,
+    /// The seed of generated inputs
+    #[cfg(feature = "run")]
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) random_seed: u32,
     /// The format of the output
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,

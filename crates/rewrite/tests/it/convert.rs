@@ -57,7 +57,7 @@ fn nodes_inputs_outputs_and_tensors_get_the_new_type() {
         }",
     );
     let graph = graph_of(&converted);
-    assert_eq!(nodes(&converted), ["h = MatMul (x, w)", "y = Relu (h)"]);
+    assert_eq!(nodes(&converted), ["h = MatMul(x, w)", "y = Relu(h)"]);
     assert_eq!([tensor_elem(&graph.input[0]), tensor_elem(&graph.output[0])], [HALF, HALF]);
     assert_eq!(graph.initializer[0].data_type, Some(HALF));
     assert_eq!(graph.initializer[0].raw_data.as_deref(), Some(&[0, 0x3c, 0, 0x40, 0, 0x42, 0, 0x44][..]));
@@ -70,11 +70,10 @@ fn the_interface_can_keep_its_types() {
     let request = Request { keep_io: true, ..request(Elem::FLOAT16) };
     let converted = convert_with(&graph(text), &request).expect("it can be converted");
     let expected = [
-        "x_as_float16 = Cast <to = 10> (x)",
-        "y_as_float16 = Relu (x_as_float16)",
-        "y = Cast <to = 1> (y_as_float16)",
+        "x_as_float16 = Cast <to = float16> (x)",
+        "y_as_float16 = Relu(x_as_float16)",
+        "y = Cast <to = float> (y_as_float16)",
     ];
-    assert_eq!(nodes(&converted).len(), 3, "{:?}", nodes(&converted));
     assert_eq!(nodes(&converted), expected);
     let graph = graph_of(&converted);
     assert_eq!([tensor_elem(&graph.input[0]), tensor_elem(&graph.output[0])], [SINGLE, SINGLE]);
@@ -94,7 +93,6 @@ fn values_keep_their_type_where_the_schema_demands_it() {
 
 #[test]
 fn nodes_without_a_preference_save_casts() {
-    // `Where` is used at both sides of a kept node; the fewest casts are around `Softmax`.
     let text = "g (float[N, 4] x) => (y) {
         a = Relu (x)
         b = Reshape (a, s)
@@ -120,7 +118,7 @@ fn a_cast_of_the_model_changes_its_type_and_is_not_cast_again() {
             z = Sin (f)
         }",
     );
-    assert_eq!(nodes(&converted)[0], "f = Cast <to = 10> (i)");
+    assert_eq!(nodes(&converted)[0], "f = Cast <to = float16> (i)");
     assert_eq!(converted.casts.len(), 0);
     let keep = ["Sin".to_owned()];
     let text = "g (int64[N] i, float[N] x) => (y, z) {
@@ -144,7 +142,7 @@ fn a_cast_without_an_effect_is_removed() {
             y = Add (f, x)
         }",
     );
-    assert_eq!(nodes(&converted), ["y = Add (h, x)"]);
+    assert_eq!(nodes(&converted), ["y = Add(h, x)"]);
     assert_eq!(converted.removed, 1);
 }
 
@@ -154,13 +152,13 @@ fn arithmetic_on_shapes_that_gives_integers_keeps_its_type() {
         "g (float[N, 4] x, float[4, 4] w) => (y) {
             s = Shape (x)
             c = Cast <to = 1> (s)
-            m = Mul (c, c)
+            m = Floor (c)
             i = Cast <to = 7> (m)
             p = MatMul (x, w)
             y = Expand (p, i)
         }",
     );
-    assert_eq!(nodes(&converted)[1], "c = Cast <to = 1> (s)");
+    assert_eq!(nodes(&converted)[1], "c = Cast <to = float> (s)");
     assert_eq!(converted.casts.len(), 0);
 }
 
@@ -177,18 +175,18 @@ fn arithmetic_on_shapes_that_scales_values_is_converted() {
         .replace("=> (y) {", "=> (y) <int64 zero = {1}> {")
         .as_str(),
     );
-    assert_eq!(nodes(&converted)[1], "c = Cast <to = 10> (s)");
+    assert_eq!(nodes(&converted)[1], "c = Cast <to = float16> (s)");
     assert_eq!(converted.casts.len(), 0);
 }
 
 #[test]
 fn a_small_tensor_that_is_read_in_both_types_is_stored_in_both() {
-    let keep = ["Softmax".to_owned(), "Sub".to_owned()];
+    let keep = ["Sub".to_owned()];
     let text = "g (float[N] x) => (y, z) <float[1] c = {0.5}> {
         y = Add (x, c)
         z = Sub (x, c)
     }";
-    let request = Request { keep: &keep[1..], ..request(Elem::FLOAT16) };
+    let request = Request { keep: &keep, ..request(Elem::FLOAT16) };
     let converted = convert_with(&graph(text), &request).expect("it can be converted");
     let graph = graph_of(&converted);
     assert_eq!(graph.initializer[0].data_type, Some(SINGLE));
