@@ -10,7 +10,7 @@
 //! | [`settings`], [`operators`] | options of checks, operators and their rules |
 //! | [`report`] | `check`, `explain` |
 //! | [`reference`] | the drop-in replacements of the reference's modules |
-//! | [`rewrite`] | `annotate`, `strip`, `fix`, `compile` |
+//! | [`rewrite`] | `annotate`, `strip`, `fix`, `convert`, `compile` |
 //! | [`link`] | `link` |
 //! | [`interface`] | `describe`, `diff` |
 //! | [`view`] | `view` |
@@ -95,7 +95,7 @@ mod _core {
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]
-    use crate::rewrite::{annotate, compile, fix, strip};
+    use crate::rewrite::{annotate, compile, convert, fix, strip};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -560,8 +560,8 @@ impl Converter<'_> {
         let written = write(&edited.file, &layouts, &solution, self.operator, &mut repair)?;
         drop(layouts);
         let mut file = written.unwrap_or(edited.file);
-        let old_length = file.len();
-        if let Some(shorter) = without_casts(&file, removed)? {
+        let (shorter, removed) = without_casts(&file, removed)?;
+        if let Some(shorter) = shorter {
             file = shorter;
         }
         let is_new = |classes: &[ClassId]| {
@@ -579,7 +579,7 @@ impl Converter<'_> {
             converted: new.len(),
             kept,
             casts: repair.casts,
-            removed: if file.len() < old_length { removed.len() } else { 0 },
+            removed,
             tensors: edited.tensors,
             interface: self.interface(restated),
             copies: repair.copies,
@@ -626,7 +626,6 @@ fn key(body: BodyId, value: LocalValue<'_>) -> ValueKey {
 fn settle(problem: &mut Problem<'_>, roles: &Roles<'_>, to: Elem) {
     let mut parts = UnionFind::<usize>::new(problem.classes.len());
     for uses in &problem.uses {
-        let mut classes = uses.makers.values().chain(uses.readers.values().flat_map(BTreeMap::values));
         // The classes of different calls are not connected by a value.
         for call in problem.calls_of(uses.body) {
             let own = uses.readers.values().filter_map(|classes| classes.get(call));
@@ -637,7 +636,6 @@ fn settle(problem: &mut Problem<'_>, roles: &Roles<'_>, to: Elem) {
                 });
             }
         }
-        classes.next();
     }
     let mut is_fixed = vec![false; problem.classes.len()];
     let mut is_static = vec![true; problem.classes.len()];

@@ -108,7 +108,7 @@ fn converted(
     let given = match &args.data {
         Some(path) => {
             let cannot = || format!("cannot read `{}`", path.display());
-            let bytes = crate::input::read(path).with_context(cannot)?;
+            let bytes = input::read(path).with_context(cannot)?;
             npz::read(&bytes).with_context(cannot)?
         }
         None => Vec::new(),

@@ -12,7 +12,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bytes::Bytes;
 use typeloom::run::RunLimits;
 use typeloom_cpu::ops::generate::Random;
 use typeloom_io::files::{SideFiles, used};
@@ -171,7 +170,7 @@ impl Plan {
         };
         let checked = checked.solved();
         let external = used(checked, file.folder());
-        let bytes: &Bytes = file.model().shared();
+        let bytes = file.model().shared();
         let size = Size { model: bytes.len() as u64, external, inputs: 0 };
         // The caller asked for a run of its own model: only memory is limited.
         let limits = RunLimits { work: u64::MAX, steps: u64::MAX, ..Budget::default().limits(size) };

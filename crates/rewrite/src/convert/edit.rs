@@ -200,10 +200,14 @@ fn initializers<'a>(graph: &GraphLayout<'a>) -> Result<Vec<(Field<'a>, TensorVie
     Ok(found)
 }
 
-/// Removes the nodes `Cast` with one of these results that nothing reads; `None` if there are none.
-pub(super) fn without_casts(bytes: &[u8], results: &HashSet<&str>) -> Result<Option<Vec<u8>>, WriteError> {
+/// Removes the nodes `Cast` with one of these results that nothing reads, and returns their number.
+pub(super) fn without_casts(
+    bytes: &[u8],
+    results: &HashSet<&str>,
+) -> Result<(Option<Vec<u8>>, usize), WriteError> {
+    let mut count = 0;
     if results.is_empty() {
-        return Ok(None);
+        return Ok((None, count));
     }
     let model = ModelView::new(bytes)?;
     let mut splice = Splice::new::<ModelProto>(bytes);
@@ -232,6 +236,7 @@ pub(super) fn without_casts(bytes: &[u8], results: &HashSet<&str>) -> Result<Opt
                 let result = node.outputs().flatten().next().unwrap_or_default();
                 if node.op_type() == Ok("Cast") && unread.contains(result) {
                     splice.remove(message, record);
+                    count += 1;
                 }
             }
             for (record, info) in own.source.declarations()? {
@@ -242,5 +247,5 @@ pub(super) fn without_casts(bytes: &[u8], results: &HashSet<&str>) -> Result<Opt
             }
         }
     }
-    Ok(splice.changed()?)
+    Ok((splice.changed()?, count))
 }
