@@ -160,7 +160,8 @@ pub(crate) fn convert<'py>(
         Err(ConvertError::HasErrors) => return Ok(None),
         Err(error) => return Err(core_error(error)),
     };
-    let text = format!("{}{name}: {}", report::convert::summary(&converted), report::convert::count(&converted));
+    let text =
+        format!("{}{name}: {}", report::convert::summary(&converted), report::convert::count(&converted));
     let changes = crate::convert::json(py, &Value::Object(report::convert::value(&converted)))?;
     Ok(Some((PyBytes::new(py, &converted.file), changes, text)))
 }

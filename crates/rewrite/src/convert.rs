@@ -317,8 +317,8 @@ impl Converter<'_> {
             let original = self.original(&converted, &nodes)?;
             let mut is_changed = false;
             for node in original {
-                let is_new = reason == Reason::Operator
-                    || !rejected_before.contains(&(node.graph, node.position));
+                let is_new =
+                    reason == Reason::Operator || !rejected_before.contains(&(node.graph, node.position));
                 is_changed |= is_new && self.kept.add((BodyId::MAIN, node), reason);
             }
             if is_changed && trials < MAX_TRIALS {
@@ -393,7 +393,10 @@ impl Converter<'_> {
             let roles = roles(checked, analysed.clone(), origins, &wanted).ok_or_else(malformed)?;
             if !roles.old.iter().flatten().any(|elem| from.contains(*elem)) {
                 let to = self.to.onnx_name().unwrap_or_default();
-                return Err(ConvertError::Nothing { to, reason: "the model has no value of another float type" });
+                return Err(ConvertError::Nothing {
+                    to,
+                    reason: "the model has no value of another float type",
+                });
             }
             let problem = collect(checked, roles.ports.clone(), origins).ok_or_else(malformed)?;
             match self.solved(&roles, problem)? {
@@ -469,8 +472,14 @@ impl Converter<'_> {
             });
             let readers = readers.map(|(site, _)| *site).collect();
             let target = Target::Elem(self.to);
-            solution.conversions[call.index()]
-                .push(Conversion { value, graph, target, readers, from: old, to: self.to });
+            solution.conversions[call.index()].push(Conversion {
+                value,
+                graph,
+                target,
+                readers,
+                from: old,
+                to: self.to,
+            });
         }
     }
 
@@ -502,8 +511,14 @@ impl Converter<'_> {
             }
             restated.copied.insert(key(uses.body, uses.value), self.to);
             let (value, graph, target) = (uses.value, uses.graph, Target::Elem(self.to));
-            solution.conversions[call.index()]
-                .push(Conversion { value, graph, target, readers: new, from: old, to: self.to });
+            solution.conversions[call.index()].push(Conversion {
+                value,
+                graph,
+                target,
+                readers: new,
+                from: old,
+                to: self.to,
+            });
         }
     }
 
@@ -564,9 +579,8 @@ impl Converter<'_> {
         if let Some(shorter) = shorter {
             file = shorter;
         }
-        let is_new = |classes: &[ClassId]| {
-            classes.iter().any(|class| solution.elems[class.index()] == Some(self.to))
-        };
+        let is_new =
+            |classes: &[ClassId]| classes.iter().any(|class| solution.elems[class.index()] == Some(self.to));
         let (new, old): (Vec<_>, Vec<_>) = roles.nodes.iter().partition(|(_, classes)| is_new(classes));
         if new.is_empty() && restated.sources.is_empty() {
             let to = self.to.onnx_name().unwrap_or_default();
@@ -684,7 +698,8 @@ fn bypass<'a>(solution: &mut Solution<'_, 'a>, restated: &mut Restated) -> HashS
         let input = resolved(uses.body, source.value);
         let from = own_elems[&value];
         let conversions = &mut solution.conversions[call.index()];
-        for conversion in conversions.iter_mut().filter(|it| (it.value, it.graph) == (uses.value, uses.graph)) {
+        for conversion in conversions.iter_mut().filter(|it| (it.value, it.graph) == (uses.value, uses.graph))
+        {
             match conversion.target {
                 Target::Elem(to) if source_elems[&value] != Some(to) || is_identity(&value) => {
                     solution.cast_inputs.insert(value, input);

@@ -125,7 +125,8 @@ fn converted(
     let Found { converted, measurement, keep, runs } = plan.search(file, &original, conversion, tolerance)?;
     let reached = measurement.error();
     let verdict = if reached <= tolerance { "within" } else { "above" };
-    let kept: String = keep.iter().map(|node| format!("kept for the tolerance: {}\n", escape(node))).collect();
+    let kept: String =
+        keep.iter().map(|node| format!("kept for the tolerance: {}\n", escape(node))).collect();
     let text = format!(
         "{}{kept}error {reached:.1e}, {verdict} the tolerance of {tolerance:.1e}, after {runs} conversions\n",
         measurement.text()

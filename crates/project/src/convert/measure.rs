@@ -211,7 +211,7 @@ impl Plan {
                 && let (Some(before), Some(after)) = (floats(before), floats(value))
             {
                 let is_converted = before.dtype() != after.dtype();
-                errors.insert(name.to_owned(), (relative(before, after), is_converted));
+                errors.insert(name.to_owned(), (relative(before, after, to), is_converted));
             }
         };
         // The values of a run need not contain its inputs.
@@ -242,9 +242,14 @@ impl Plan {
             if own.graph != body.root() || matches!(own.kind, StepKind::Exit(_)) {
                 continue;
             }
-            let outputs: Vec<&str> =
-                body.outputs(body.last_step(at)).iter().flatten().map(|value| body.value_name(*value)).collect();
-            let inputs = body.inputs(at).iter().flatten().filter_map(|value| errors.get(body.value_name(*value)));
+            let outputs: Vec<&str> = body
+                .outputs(body.last_step(at))
+                .iter()
+                .flatten()
+                .map(|value| body.value_name(*value))
+                .collect();
+            let inputs =
+                body.inputs(at).iter().flatten().filter_map(|value| errors.get(body.value_name(*value)));
             let inputs = inputs.map(|(relative, _)| *relative).fold(0.0, f64::max);
             let node = own.node.name().ok().filter(|name| !name.is_empty());
             let node = node.or(outputs.first().copied()).unwrap_or_default();
@@ -353,15 +358,15 @@ fn inputs(ports: &[Port], given: Vec<(String, AnyTensor)>, seed: u32) -> Result<
 }
 
 /// The largest difference divided by the largest element, see the module.
-fn relative(before: &AnyTensor, after: &AnyTensor) -> f64 {
+fn relative(before: &AnyTensor, after: &AnyTensor, to: Elem) -> f64 {
     let numbers = |tensor: &AnyTensor| cast(tensor, Dtype::F64).ok()?.to_vec::<f64>().ok();
     let (Some(old), Some(new)) = (numbers(before), numbers(after)) else { return f64::INFINITY };
     if old.len() != new.len() {
         return f64::INFINITY;
     }
-    let greatest = match after.dtype() {
-        Dtype::F16 => 65504.0,
-        Dtype::BF16 => 3.389_531_389_251_535_5e38,
+    let greatest = match to {
+        Elem::FLOAT16 => 65504.0,
+        Elem::BFLOAT16 => 3.389_531_389_251_535_5e38,
         _ => f64::MAX,
     };
     let (mut distance, mut size) = (0.0_f64, 0.0_f64);
@@ -393,10 +398,12 @@ mod tests {
     fn the_error_is_relative_to_the_largest_element() {
         let of = |numbers: &[f32]| AnyTensor::from_slice(&[numbers.len()], numbers).expect("it is small");
         let half = |numbers: &[f32]| cast(&of(numbers), Dtype::F16).expect("floats are converted");
-        assert_eq!(relative(&of(&[1.0, 8.0]), &of(&[1.0, 8.0])), 0.0);
-        assert_eq!(relative(&of(&[1.0, 8.0]), &of(&[2.0, 8.0])), 0.125);
-        assert_eq!(relative(&of(&[1.0, 1e9]), &of(&[1.0, f32::INFINITY])), f64::INFINITY);
+        let error = |before: &_, after: &_| relative(before, after, Elem::FLOAT16);
+        assert_eq!(error(&of(&[1.0, 8.0]), &of(&[1.0, 8.0])), 0.0);
+        assert_eq!(error(&of(&[1.0, 8.0]), &of(&[2.0, 8.0])), 0.125);
+        assert_eq!(error(&of(&[1.0, 1e9]), &of(&[1.0, f32::INFINITY])), f64::INFINITY);
         // A mask at the end of the range of float16.
-        assert_eq!(relative(&of(&[-3.4e38, 4.0]), &half(&[-65504.0, 5.0])), 0.25);
+        assert_eq!(error(&of(&[-3.4e38, 4.0]), &half(&[-65504.0, 5.0])), 0.25);
+        assert_eq!(error(&of(&[-3.4e38, 4.0]), &of(&[-3.4e38, 5.0])), 0.25);
     }
 }

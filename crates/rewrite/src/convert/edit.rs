@@ -96,7 +96,14 @@ impl Editor<'_> {
         Ok(size)
     }
 
-    fn report(&mut self, layout: &Layout<'_>, graph: GraphId, name: &str, to: Elem, loss: crate::coerce::TensorLoss) {
+    fn report(
+        &mut self,
+        layout: &Layout<'_>,
+        graph: GraphId,
+        name: &str,
+        to: Elem,
+        loss: crate::coerce::TensorLoss,
+    ) {
         let graph = graph_text(layout.is_function().then_some(layout.name), &layout.path(graph));
         self.tensors.push(ConvertedTensor { graph, name: name.to_owned(), to, loss });
     }

@@ -77,7 +77,8 @@ impl Kept {
                     }
                     let Source::Graph(view) = own.source else { continue };
                     let inputs = view.inputs().flatten().filter_map(|it| Some(it.parse().ok()?.name));
-                    let tensors = view.initializers().flatten().filter_map(|it| Some(it.header().ok()?.name()));
+                    let tensors =
+                        view.initializers().flatten().filter_map(|it| Some(it.header().ok()?.name()));
                     for name in inputs.chain(tensors).filter(|name| matches(name)) {
                         kept.values.insert((body, graph, name.to_owned()));
                         is_used = true;
@@ -111,8 +112,7 @@ impl Kept {
         let own = view.name().ok().filter(|name| !name.is_empty());
         let name = own.or_else(|| view.outputs().flatten().find(|name| !name.is_empty()));
         let requested = self.nodes.get(&(body, node)).copied();
-        let reason =
-            if roles.free.contains(&(body, node)) { Reason::Values } else { Reason::Operator };
+        let reason = if roles.free.contains(&(body, node)) { Reason::Values } else { Reason::Operator };
         Some(KeptNode {
             graph: graph_text(layout.is_function().then_some(layout.name), &layout.path(node.graph)),
             name: name.unwrap_or_default().to_owned(),

@@ -26,7 +26,10 @@ fn half(text: &str) -> Converted {
 }
 
 fn graph_of(converted: &Converted) -> GraphProto {
-    ModelProto::decode(&converted.file[..]).expect("the file is a model").graph.expect("the model has a graph")
+    ModelProto::decode(&converted.file[..])
+        .expect("the file is a model")
+        .graph
+        .expect("the model has a graph")
 }
 
 fn printed(nodes: &[NodeProto]) -> Vec<String> {
