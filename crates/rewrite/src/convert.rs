@@ -37,7 +37,7 @@
 //!
 //! # Invariants
 //!
-//! - The result has no errors, and no fewer values of a known type than before.
+//! - The result has no errors, and the shape of each value is known as well as before.
 //! - An inserted cast does not read the result of another cast, and no cast reads its result.
 //!
 //! Limits: the calls of functions keep their types if the model cannot be inlined for the analysis: beyond
@@ -253,14 +253,28 @@ pub fn convert(
         kept: Kept::of_patterns(request.keep, &layouts)?,
     };
     let flattened = converter.flatten()?;
-    let before = proven(&mut checked);
-    converter.converge(&mut checked, flattened.as_ref(), before, judge)
+    let before = known(&mut checked);
+    converter.converge(&mut checked, flattened.as_ref(), &before, judge)
 }
 
-/// The numbers of values whose extents or rank are unknown, or whose types are assumed.
-fn proven(checked: &mut Checked<'_>) -> [usize; 3] {
-    let coverage = checked.coverage();
-    [coverage.unknown_rank, coverage.unknown_extents, coverage.assumed]
+/// What is known about the shapes of values, by graph and name.
+type Known = HashMap<(GraphId, String), usize>;
+
+/// The number of extents of each value that no symbol names; the largest number for an unknown rank.
+fn known(checked: &mut Checked<'_>) -> Known {
+    let body = checked.shared_body();
+    let mut known = Known::new();
+    for value in body.values() {
+        let ty = checked.type_of(value);
+        let Some(tensor) = ty.tensor() else { continue };
+        let dims = checked.dims();
+        let unknown = tensor
+            .shape
+            .as_ref()
+            .map_or(usize::MAX, |shape| shape.iter().filter(|dim| dims.is_anonymous(**dim)).count());
+        known.insert((body.value(value).graph, body.value_name(value).to_owned()), unknown);
+    }
+    known
 }
 
 struct Converter<'c> {
@@ -287,7 +301,7 @@ impl Converter<'_> {
         &mut self,
         checked: &mut Checked<'_>,
         flattened: Option<&Flattened>,
-        before: [usize; 3],
+        before: &Known,
         mut judge: Option<&mut Judge<'_>>,
     ) -> Result<Converted, ConvertError> {
         // What a target rejects in the original model is not a reason to keep a node.
@@ -328,9 +342,10 @@ impl Converter<'_> {
                 let problem = diagnose(&mut new).into_iter().find(|it| it.is_error());
                 return Err(ConvertError::Rejected(problem.map_or_else(String::new, |it| it.message)));
             }
-            let after = proven(&mut new);
-            if after.iter().zip(&before).any(|(after, before)| after > before) {
-                let problem = "fewer types are known than in the original".to_owned();
+            let after = known(&mut new);
+            let lost = before.iter().find(|(value, count)| after.get(*value).is_some_and(|it| it > *count));
+            if let Some(((_, name), _)) = lost {
+                let problem = format!("the shape of `{name}` is no longer known");
                 return Err(ConvertError::Rejected(problem));
             }
             drop(new);

@@ -72,6 +72,18 @@ pub(crate) fn allowed(schema: &Schema, ty: FormalType) -> ElemSet {
     }
 }
 
+/// The element types of tensors at a port, those in sequences and optional values too.
+pub(crate) fn inner_allowed(schema: &Schema, ty: FormalType) -> ElemSet {
+    match ty {
+        FormalType::Var(variable) => {
+            let allowed = &schema.type_vars[usize::from(variable)].allowed;
+            let sets = [allowed.seq_tensor, allowed.opt_tensor, allowed.opt_seq_tensor];
+            sets.into_iter().fold(allowed.tensor, ElemSet::union)
+        }
+        FormalType::Tensor(elem) => ElemSet::of(elem),
+    }
+}
+
 /// The ports and the name of a new node.
 pub struct NewNode<'n> {
     /// The name of the node.

@@ -7,8 +7,8 @@
 //! | only nodes without a preference, such as `Reshape` | both |
 //!
 //! A class of the interface and of a stored tensor has no preference either. Nor has arithmetic on shapes and
-//! stored tensors alone: it is computed once, and its precision follows from its readers. Where an integer is
-//! computed from it, it keeps the old type: float16 counts exactly only to 2048.
+//! stored tensors alone: it is computed once, and its precision follows from its readers. Where an integer or
+//! a branch follows from it, it keeps the old type: float16 counts exactly only to 2048.
 //!
 //! A *source* is a value whose element type the file states: an input, a stored tensor, or the output of a
 //! node with an attribute for its type. Its class contains no other port, so the attribute can change.
@@ -23,7 +23,7 @@ use typeloom_solver::program::{Body, Initializer, Origin, StepId, StepKind, Valu
 
 use super::ValueKey;
 use super::sources::states_type;
-use crate::coerce::cast_operator::allowed;
+use crate::coerce::cast_operator::inner_allowed;
 use crate::coerce::find::Origins;
 use crate::coerce::flatten::Role as OriginRole;
 use crate::coerce::layout::{BodyId, NodeId};
@@ -82,11 +82,12 @@ const MOVES: [&str; 46] = [
 /// Operators that keep the old type although their schema lists the new one: scales of quantised values lose
 /// range, and a random generator returns other values. The outputs of some have the type of an input by a
 /// rule that the classes do not show.
-const KEPT: [&str; 9] = [
+const KEPT: [&str; 10] = [
     "Bernoulli",
     "DequantizeLinear",
     "DynamicQuantizeLinear",
     "EyeLike",
+    "MelWeightMatrix",
     "QuantizeLinear",
     "RandomNormal",
     "RandomNormalLike",
@@ -122,7 +123,7 @@ pub(super) struct Roles<'a> {
     pub(super) sources: Vec<Source<'a>>,
     /// The nodes that have a port of an element type to convert, and those of them that are converted.
     pub(super) nodes: BTreeMap<(BodyId, NodeId), Vec<ClassId>>,
-    /// The nodes without a preference.
+    /// The nodes without a preference that support the new type.
     pub(super) free: HashSet<(BodyId, NodeId)>,
 }
 
@@ -243,7 +244,7 @@ impl<'a> Finder<'_, '_, '_, 'a> {
                     if !states_type(body.step(step).node) {
                         continue;
                     }
-                    schema.output(0).is_some_and(|formal| allowed(schema, formal.ty).contains(to))
+                    schema.output(0).is_some_and(|formal| inner_allowed(schema, formal.ty).contains(to))
                 }
                 Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => continue,
             };
@@ -371,7 +372,8 @@ impl<'a> Finder<'_, '_, '_, 'a> {
                 }
             }
             if let Some(node) = node {
-                if role == Role::Free {
+                let supports = |class: &ClassId| ports.classes[class.index()].contains(self.wanted.to);
+                if role == Role::Free && classes.iter().all(supports) {
                     self.free.insert(node);
                 }
                 nodes.entry(node).or_insert_with(Vec::new).extend(classes);
@@ -384,12 +386,14 @@ impl<'a> Finder<'_, '_, '_, 'a> {
     fn keep_counts(&mut self, ports: &Ports) {
         let body = Arc::clone(&self.body);
         let is_static = |this: &Self, value: &ValueId| this.static_values[value.index()];
+        let is_bool = |this: &Self, value: &ValueId| this.elems[value.index()] == Some(Elem::BOOL);
         let mut open: Vec<StepId> = Vec::new();
         for step in self.steps() {
             let mut outputs = body.outputs(body.last_step(step)).iter().flatten().peekable();
-            let discrete = outputs.peek().is_some()
-                && outputs.all(|value| is_static(self, value) && !self.is_converted(*value));
-            if discrete && !matches!(body.op_name(step), "Shape" | "Size") {
+            let is_integer = outputs.peek().is_some()
+                && outputs.all(|it| is_static(self, it) && !self.is_converted(*it) && !is_bool(self, it));
+            let name = body.op_name(step);
+            if is_integer && !matches!(name, "Shape" | "Size") || name == "If" {
                 open.push(step);
             }
         }
@@ -405,12 +409,10 @@ impl<'a> Finder<'_, '_, '_, 'a> {
                 self.kept[class.index()] = true;
             }
             for value in body.inputs(step).iter().flatten() {
-                if !self.is_converted(*value) {
-                    continue;
-                }
-                let Some(maker) = body.maker(*value).filter(|_| is_static(self, value)) else { continue };
                 // A stored tensor can be stored in both types.
-                if body.is_stored(*value) {
+                let follows = is_static(self, value) && !body.is_stored(*value);
+                let Some(maker) = body.maker(*value).filter(|_| follows) else { continue };
+                if !self.is_converted(*value) && !is_bool(self, value) {
                     continue;
                 }
                 if let Some(class) = ports.makers[value.index()] {

@@ -6,7 +6,7 @@
 //! | `Constant` | `value`, `value_float`, `value_floats` |
 //! | `ConstantOfShape` | the tensor `value`; without it, the output is float |
 //! | `SequenceEmpty` | `dtype`; without it, the output is float |
-//! | `BlackmanWindow`, `HammingWindow`, `HannWindow`, `MelWeightMatrix` | `output_datatype`; float without it |
+//! | `BlackmanWindow`, `HammingWindow`, `HannWindow` | `output_datatype`; float without it |
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
@@ -30,7 +30,7 @@ pub(super) fn states_type(node: NodeView<'_>) -> bool {
         }
         Ok("ConstantOfShape") => "value",
         Ok("SequenceEmpty") => "dtype",
-        Ok("BlackmanWindow" | "HammingWindow" | "HannWindow" | "MelWeightMatrix") => "output_datatype",
+        Ok("BlackmanWindow" | "HammingWindow" | "HannWindow") => "output_datatype",
         Ok(_) | Err(_) => return false,
     };
     // In a function, the type can come from the call.

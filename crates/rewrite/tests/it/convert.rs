@@ -183,6 +183,40 @@ fn arithmetic_on_shapes_that_scales_values_is_converted() {
 }
 
 #[test]
+fn a_sequence_is_converted_with_its_elements() {
+    let converted = half(
+        "g (float[N] x) => (seq(float[N]) y) {
+            e = SequenceEmpty ()
+            h = Relu (x)
+            y = SequenceInsert (e, h)
+        }",
+    );
+    assert_eq!(converted.casts.len(), 0);
+    assert_eq!(nodes(&converted)[0], "e = SequenceEmpty <dtype = float16> ()");
+}
+
+#[test]
+fn a_value_of_an_operator_without_the_type_is_cast_once() {
+    // `Range` has no float16; both casts of `n` read the integer.
+    let converted = half(
+        "g (int32 n, float[1] x) => (float[10] y) <float zero = {0}, float one = {1}> {
+            f = Cast <to = 1> (n)
+            r = Range (zero, f, one)
+            s = Mul (f, x)
+            y = Mul (r, s)
+        }",
+    );
+    assert_eq!(converted.casts.len(), 2);
+    assert!(
+        converted.casts.iter().all(|cast| cast.input == "n" || cast.input == "r"),
+        "{:?}",
+        converted.casts
+    );
+    let kept: Vec<_> = converted.kept.iter().map(|node| (node.name.as_str(), node.reason)).collect();
+    assert!(kept.contains(&("r", Reason::Operator)), "{kept:?}");
+}
+
+#[test]
 fn a_small_tensor_that_is_read_in_both_types_is_stored_in_both() {
     let keep = ["Sub".to_owned()];
     let text = "g (float[N] x) => (y, z) <float[1] c = {0.5}> {
