@@ -15,7 +15,8 @@ fn json(run: &super::support::Run) -> Value {
 fn a_conversion_is_written_and_has_no_errors() {
     let folder = Folder::new("convert");
     folder.model("m.onnx", MODEL);
-    let found = json(&folder.run(&["convert", "m.onnx", "--to", "float16", "-o", "h.onnx", "--format", "json"]));
+    let found =
+        json(&folder.run(&["convert", "m.onnx", "--to", "float16", "-o", "h.onnx", "--format", "json"]));
     assert_eq!((&found["converted"], found["casts"].as_array().map(Vec::len)), (&Value::from(2), Some(0)));
     assert_eq!(folder.run(&["check", "h.onnx"]).code, 0);
     // An existing output is replaced, but not the model itself.
@@ -37,7 +38,7 @@ fn what_cannot_be_converted_writes_nothing() {
         #[cfg(feature = "run")]
         (&["m.onnx", "--to", "float16", "--data", "m.onnx"], "not an `.npz` file"),
         #[cfg(feature = "run")]
-        (&["m.onnx", "--to", "float16", "--tolerance", "-1"], "tolerance"),
+        (&["m.onnx", "--to", "float16", "--tolerance=-1"], "tolerance"),
     ] {
         let run = folder.run(&[&["convert"], arguments, &["-o", "h.onnx"]].concat());
         assert!(run.code > 0 && !folder.exists("h.onnx"), "{run:?}");

@@ -29,7 +29,7 @@ pub enum Reason {
     Operator,
     /// The target has no kernel for it.
     Target,
-    /// It is arithmetic on shapes and stored tensors, or moves values of the old type.
+    /// It has no preference: it moves values, or computes from shapes and stored tensors alone.
     Values,
 }
 
@@ -41,7 +41,7 @@ impl Reason {
             Self::Requested => "kept on request",
             Self::Operator => "the operator does not support it",
             Self::Target => "the target has no kernel",
-            Self::Values => "moves or computes sizes",
+            Self::Values => "for the fewest casts",
         }
     }
 }
