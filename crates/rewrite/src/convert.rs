@@ -56,7 +56,7 @@ use std::sync::Arc;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::Catalogue;
-use typeloom_solver::diagnostic::{Safety, diagnose};
+use typeloom_solver::diagnostic::{Diagnostic, Safety, diagnose};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::{ClassId, ports};
 use typeloom_solver::model::{CheckError, Checked, Options};
@@ -70,6 +70,7 @@ use crate::coerce::choose::choose;
 use crate::coerce::find::{Origins, collect};
 use crate::coerce::flatten::Flattened;
 use crate::coerce::layout::{BodyId, Layout, NodeId};
+use crate::coerce::loss::StoredTensor;
 use crate::coerce::policy::{Policy, Support, Usage};
 use crate::coerce::problem::{CallId, LocalValue, Problem, Solution, Uses};
 use crate::coerce::write::{WriteError, write};
@@ -340,7 +341,7 @@ impl Converter<'_> {
                 continue;
             }
             if !new.is_ok() {
-                let problem = diagnose(&mut new).into_iter().find(|it| it.is_error());
+                let problem = diagnose(&mut new).into_iter().find(Diagnostic::is_error);
                 return Err(ConvertError::Rejected(problem.map_or_else(String::new, |it| it.message)));
             }
             let after = known(&mut new);
@@ -437,7 +438,7 @@ impl Converter<'_> {
         }
         settle(&mut problem, roles, self.to);
         let is_copied = |problem: &Problem<'_>, uses: &Uses<'_>| {
-            let count = uses.stored.as_ref().and_then(|stored| stored.element_count());
+            let count = uses.stored.as_ref().and_then(StoredTensor::element_count);
             count.is_some_and(|count| count <= MAX_COPIED)
                 && problem.calls_of(uses.body).len() == 1
                 && uses.readers.keys().all(|site| site.node.is_some())

@@ -137,14 +137,7 @@ pub(super) fn keep_large(solution: &mut Solution<'_, '_>, roles: &Roles<'_>, to:
         });
         let readers = readers.map(|(site, _)| *site).collect();
         let target = Target::Elem(to);
-        solution.conversions[call.index()].push(Conversion {
-            value,
-            graph,
-            target,
-            readers,
-            from: old,
-            to: to,
-        });
+        solution.conversions[call.index()].push(Conversion { value, graph, target, readers, from: old, to });
     }
 }
 
@@ -182,7 +175,7 @@ pub(super) fn copy_small<'a>(
             target,
             readers: new,
             from: old,
-            to: to,
+            to,
         });
     }
 }

@@ -6,10 +6,11 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::messages::{ModelProto, NodeProto, TensorProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice};
-use typeloom_onnx::view::{ModelView, TensorView};
+use typeloom_onnx::view::{ModelView, NodeView, TensorView};
 use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
+use typeloom_types::dtype::Dtype;
 
 use super::elements::converted;
 use super::sources::{constant_tensor, restate};
@@ -87,7 +88,7 @@ impl Editor<'_> {
                     let header = tensor.header().map_err(WriteError::from)?;
                     let key = (BodyId::new(at), graph, header.name().to_owned());
                     if let Some(to) = self.restated.sources.get(&key) {
-                        let bits = to.dtype().and_then(|dtype| dtype.size_bits()).unwrap_or(32);
+                        let bits = to.dtype().and_then(Dtype::size_bits).unwrap_or(32);
                         size += header.element_count().unwrap_or(0) * u64::from(bits) / 8;
                     }
                 }
@@ -221,7 +222,7 @@ pub(super) fn without_casts(
     for layout in Layout::of_model(&model)? {
         let mut unread: HashSet<&str> = results.clone();
         for (_, own) in layout.graphs() {
-            for input in own.nodes.iter().flat_map(|node| node.inputs()) {
+            for input in own.nodes.iter().flat_map(NodeView::inputs) {
                 unread.remove(input?);
             }
             match own.source {
