@@ -25,6 +25,7 @@ mod absent;
 mod compile;
 #[cfg(feature = "interfaces")]
 mod contract;
+mod convert;
 mod cost;
 mod format;
 mod help;
@@ -81,6 +82,7 @@ pub(crate) use absent::AgainstArgs;
 pub(crate) use compile::CompileArgs;
 #[cfg(feature = "interfaces")]
 pub(crate) use contract::{As, ContractArgs};
+pub(crate) use convert::ConvertArgs;
 pub(crate) use cost::CostArgs;
 pub(crate) use format::{FormatArg, ReportArgs};
 pub(crate) use infer::{InferArgs, InferFormat};
@@ -160,6 +162,10 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Show the settings of a model, each with its source
     Config(ConfigArgs),
+    /// Convert a model to another floating-point precision
+    ///
+    /// Exit code 1 if the model has errors, 2 if it cannot be converted.
+    Convert(ConvertArgs),
     /// Show memory and arithmetic of a model, as functions of its symbols
     ///
     /// Exit code 0 if the cost is known, 1 for a model with errors.

@@ -17,6 +17,7 @@ pub(crate) mod compile;
 #[cfg(feature = "shell")]
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod convert;
 pub(crate) mod cost;
 #[cfg(feature = "interfaces")]
 pub(crate) mod describe;

@@ -72,6 +72,7 @@ fn run(args: &args::Args, arguments: &[OsString]) -> anyhow::Result<exit::Outcom
     match &args.command {
         args::Command::Check(check) => commands::check::run(check, arguments),
         args::Command::Config(config) => commands::config::run(config),
+        args::Command::Convert(convert) => commands::convert::run(convert),
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::View(view) => commands::view::run(view),
         args::Command::Explain(explain) => commands::explain::run(explain),

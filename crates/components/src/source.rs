@@ -36,6 +36,7 @@ use crate::seeded::Seeded;
 
 pub mod csv;
 pub mod npy;
+pub mod npz;
 pub mod safetensors;
 
 /// Maximum size of a file in bytes.

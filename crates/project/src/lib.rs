@@ -106,6 +106,7 @@ pub mod baselines;
 #[cfg(feature = "run")]
 pub mod budget;
 pub mod check;
+pub mod convert;
 pub mod cost;
 pub mod error;
 pub mod file;

@@ -10,7 +10,7 @@
 //! | [`settings`], [`operators`] | options of checks, operators and their rules |
 //! | [`report`] | `check`, `explain` |
 //! | [`reference`] | the drop-in replacements of the reference's modules |
-//! | [`rewrite`] | `annotate`, `strip`, `specialize`, `fix`, `compile` |
+//! | [`rewrite`] | `annotate`, `strip`, `specialize`, `fix`, `convert`, `compile` |
 //! | [`cost`] | `cost` |
 //! | [`link`] | `link` |
 //! | [`interface`] | `describe`, `diff` |
@@ -99,7 +99,7 @@ mod _core {
     #[pymodule_export]
     use crate::report::{Report, check, explain, explain_code};
     #[pymodule_export]
-    use crate::rewrite::{annotate, compile, fix, specialize, strip};
+    use crate::rewrite::{annotate, compile, convert, fix, specialize, strip};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! `annotate`, `strip`, `specialize`, `fix` and `compile`: new models from old ones.
+//! `annotate`, `strip`, `specialize`, `fix`, `convert` and `compile`: new models from old ones.
 //!
 //! A function returns the new bytes, `None` if they equal the old ones, or the diagnostics of a model with
 //! errors.
@@ -8,16 +8,18 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde_json::Value;
 use typeloom::check::{Diagnostic, Policy};
 use typeloom::module::{Coercion, Compiler};
 use typeloom_project::check::SideFiles;
+use typeloom_project::convert::Conversion;
 use typeloom_project::parts::report;
 use typeloom_project::parts::rewrite::annotate::AnnotationForm;
 use typeloom_project::parts::rewrite::coerce::Preferences;
+use typeloom_project::parts::rewrite::convert::ConvertError;
 use typeloom_project::parts::solver::diagnostic::Safety;
 use typeloom_project::plan::Plan;
 
-use crate::convert;
 use crate::error::{core_error, project_error};
 use crate::interrupt::interruptible;
 use crate::model::Model;
@@ -41,7 +43,7 @@ fn rewritten<'py>(
 ) -> PyResult<Rewritten<'py>> {
     match result {
         Ok(file) => Ok((file.map(|file| PyBytes::new(py, &file)), Vec::new())),
-        Err(diagnostics) => Ok((None, convert::diagnostics(py, name, &diagnostics)?)),
+        Err(diagnostics) => Ok((None, crate::convert::diagnostics(py, name, &diagnostics)?)),
     }
 }
 
@@ -86,7 +88,7 @@ pub(crate) fn annotate<'py>(
     })??;
     Ok(match result {
         Ok((file, is_ok, counts)) => (file.map(|file| PyBytes::new(py, &file)), Vec::new(), is_ok, counts),
-        Err(diagnostics) => (None, convert::diagnostics(py, name, &diagnostics)?, false, (0, 0)),
+        Err(diagnostics) => (None, crate::convert::diagnostics(py, name, &diagnostics)?, false, (0, 0)),
     })
 }
 
@@ -118,13 +120,13 @@ pub(crate) fn specialize<'py>(
     let specialized = match result {
         Ok(specialized) => specialized,
         Err(problems) => {
-            let problems = convert::diagnostics(py, name, &problems)?;
+            let problems = crate::convert::diagnostics(py, name, &problems)?;
             return Ok((None, problems, py.None().into_bound(py), String::new()));
         }
     };
     let lines = report::specialize::summary(&specialized);
     let text = format!("{lines}{name}: {}", report::specialize::verdict(&specialized));
-    let changes = convert::json(py, &report::specialize::value(&specialized).into())?;
+    let changes = crate::convert::json(py, &report::specialize::value(&specialized).into())?;
     Ok((Some(PyBytes::new(py, &specialized.file)), Vec::new(), changes, text))
 }
 
@@ -153,9 +155,38 @@ pub(crate) fn fix<'py>(
         None => "nothing to fix".to_owned(),
     };
     let text = format!("{diff}{lines}{name}: {count}");
-    let changes = convert::json(py, &report::repair::value(&repair))?;
+    let changes = crate::convert::json(py, &report::repair::value(&repair))?;
     let file = repair.file.as_deref().map(|file| PyBytes::new(py, file));
     Ok((file, repair.is_ok, changes, text))
+}
+
+/// New bytes, the changes as an object, and their text.
+type Converted<'py> = (Bound<'py, PyBytes>, Bound<'py, PyAny>, String);
+
+/// Converts a model to another floating-point precision; the diagnostics of a model with errors instead.
+#[pyfunction]
+pub(crate) fn convert<'py>(
+    py: Python<'py>,
+    model: Model,
+    settings: &Settings,
+    name: &str,
+    to: &str,
+    keep_io: bool,
+    keep: Vec<String>,
+) -> PyResult<Option<Converted<'py>>> {
+    let conversion = Conversion { keep_io, keep, ..Conversion::to(to).map_err(core_error)? };
+    let bytes = model.open()?;
+    let (model, plan) = (settings.file(&bytes, name), Arc::clone(&settings.plan));
+    let converted = interruptible(py, bytes.len(), move || plan.convert(&model, &conversion))?;
+    let converted = match converted {
+        Ok(converted) => converted,
+        Err(ConvertError::HasErrors) => return Ok(None),
+        Err(error) => return Err(core_error(error)),
+    };
+    let text =
+        format!("{}{name}: {}", report::convert::summary(&converted), report::convert::count(&converted));
+    let changes = crate::convert::json(py, &Value::Object(report::convert::value(&converted)))?;
+    Ok(Some((PyBytes::new(py, &converted.file), changes, text)))
 }
 
 /// Runs the passes of the compiler on a model.

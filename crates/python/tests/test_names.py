@@ -147,6 +147,7 @@ def test_options_are_annotated_with_the_texts_that_they_accept() -> None:
         (tl.registry.Registry.check, "mode", "RegistryMode | None"),
         (tl.registry.Registry.set, "mode", "RegistryMode | None"),
         (tl.fix, "policy", "Policy"),
+        (tl.convert, "to", "Precision"),
         (tl.link, "cast", "LinkCast"),
         (tl.compile, "cast", "CompileCast"),
         (tl.Interface.to_contract, "format", "ContractFormat"),

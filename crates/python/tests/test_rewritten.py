@@ -1,4 +1,4 @@
-"""The results of `fix` and `annotate`."""
+"""The results of `fix`, `convert` and `annotate`."""
 
 from __future__ import annotations
 
@@ -37,6 +37,20 @@ def test_a_partial_repair_is_not_ok() -> None:
         tl.fix(text)
     fixed = tl.fix(text, partial=True)
     assert not fixed.ok and [it.code for it in tl.check(fixed).diagnostics] == ["dim-mismatch"]
+
+
+def test_a_conversion_has_the_model_and_its_changes() -> None:
+    text = HEAD + "g (float[N] x) => (float[N] y) { h = Relu(x)  y = Softmax(h) }"
+    half = tl.convert(text, "float16")
+    assert half.ok and half.changes["casts"] == [] and tl.infer(half)["y"] == tl.Type("float16[N]")
+    assert isinstance(half.model, str) and "2 nodes converted" in repr(half)
+    kept = tl.convert(text, "float16", keep="Softmax", keep_io=True)
+    assert [node["name"] for node in kept.changes["kept"]] == ["y"] and len(kept.changes["casts"]) == 2
+    with pytest.raises(tl.ModelError):
+        tl.convert(MIXED, "float16")
+    for to, keep in (("int8", ()), ("float", ()), ("float16", ["Gelu"])):
+        with pytest.raises(tl.TypeloomError):
+            tl.convert(text, to, keep=keep)  # type: ignore[arg-type]
 
 
 def test_annotations_have_their_numbers(text: str) -> None:

@@ -20,6 +20,7 @@
 //! | [`interface`] | people and programs: interfaces and their differences |
 //! | [`exports`] | people and programs: differences of bundles |
 //! | [`link`] | people and programs: linked models, and the reasons why two models do not fit |
+//! | [`convert`] | people and programs: a conversion to another precision |
 //! | [`repair`] | people and programs: the changes of a repair |
 //! | [`specialize`] | people and programs: a model for given sizes |
 //! | `rust` | people and programs: the API of Rust crates and its changes; needs the feature `rust` |
@@ -37,6 +38,7 @@ pub mod c_header;
 #[cfg(feature = "lists")]
 pub mod concise;
 #[cfg(feature = "lists")]
+pub mod convert;
 pub mod cost;
 #[cfg(feature = "interfaces")]
 pub mod exports;

@@ -102,7 +102,7 @@ pub fn summary(repair: &Repair) -> String {
 
 /// The effect of a conversion on a stored tensor: `2 of 9 elements change: 1 overflowed (70000 becomes inf),
 /// 1 rounded (0.1 becomes 0.09997559)`.
-fn changes(loss: &TensorLoss) -> String {
+pub(crate) fn changes(loss: &TensorLoss) -> String {
     let kinds = loss
         .changes
         .iter()
@@ -144,27 +144,7 @@ pub fn count(repair: &Repair) -> String {
 /// A repair as JSON, without the names of files.
 #[must_use]
 pub fn value(repair: &Repair) -> Value {
-    let reading = |reading @ CastUse { function: _, graph: _, node, operator, at }: &CastUse| match node {
-        Some(node) => json!({"graph": reading.graph_text(), "node": node, "operator": operator, "input": at}),
-        None => json!({"graph": reading.graph_text(), "output": at}),
-    };
-    let cast = |cast: &Cast| {
-        let Cast { graph, before, name, input, output, from, to, like, uses, loss } = cast;
-        json!({
-            "graph": graph,
-            "before": before,
-            "name": name,
-            "input": input,
-            "output": output,
-            "from": elem(*from),
-            "to": elem(*to),
-            "like": like,
-            "lossy": cast.is_lossy(),
-            "loss": loss.as_ref().map(loss_value),
-            "readers": uses.iter().map(reading).collect::<Vec<Value>>(),
-        })
-    };
-    let bypassed = |BypassedCast { graph, value, source, uses }: &BypassedCast| json!({"graph": graph, "value": value, "source": source, "readers": uses.iter().map(reading).collect::<Vec<Value>>()});
+    let bypassed = |BypassedCast { graph, value, source, uses }: &BypassedCast| json!({"graph": graph, "value": value, "source": source, "readers": uses.iter().map(reading_value).collect::<Vec<Value>>()});
     let declaration = |CorrectedDeclaration { graph, name, from, to }: &CorrectedDeclaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
     let refused = |RefusedCast { value, from, to, calls }: &RefusedCast| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
@@ -177,7 +157,7 @@ pub fn value(repair: &Repair) -> Value {
         "ok": repair.is_ok,
         "changed": repair.file.is_some(),
         "minimal": repair.is_minimal,
-        "casts": repair.casts.iter().map(cast).collect::<Vec<Value>>(),
+        "casts": repair.casts.iter().map(cast_value).collect::<Vec<Value>>(),
         "bypassed": repair.bypassed.iter().map(bypassed).collect::<Vec<Value>>(),
         "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
         "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
@@ -190,15 +170,40 @@ pub fn value(repair: &Repair) -> Value {
     })
 }
 
-fn loss_value(TensorLoss { elements, changes }: &TensorLoss) -> Value {
+fn reading_value(reading: &CastUse) -> Value {
+    let CastUse { function: _, graph: _, node, operator, at } = reading;
+    match node {
+        Some(node) => json!({"graph": reading.graph_text(), "node": node, "operator": operator, "input": at}),
+        None => json!({"graph": reading.graph_text(), "output": at}),
+    }
+}
+
+pub(crate) fn cast_value(cast: &Cast) -> Value {
+    let Cast { graph, before, name, input, output, from, to, like, uses, loss } = cast;
+    json!({
+        "graph": graph,
+        "before": before,
+        "name": name,
+        "input": input,
+        "output": output,
+        "from": elem(*from),
+        "to": elem(*to),
+        "like": like,
+        "lossy": cast.is_lossy(),
+        "loss": loss.as_ref().map(loss_value),
+        "readers": uses.iter().map(reading_value).collect::<Vec<Value>>(),
+    })
+}
+
+pub(crate) fn loss_value(TensorLoss { elements, changes }: &TensorLoss) -> Value {
     let change = |LossOfKind { kind, count, from, to }: &LossOfKind| json!({"kind": kind.name(), "count": count, "from": from, "to": to});
     json!({"elements": elements, "changes": changes.iter().map(change).collect::<Vec<Value>>()})
 }
 
-fn within(graph: &str) -> String {
+pub(crate) fn within(graph: &str) -> String {
     if graph.is_empty() { String::new() } else { format!("{} ", escape(graph)) }
 }
 
-fn elem(elem: Elem) -> &'static str {
+pub(crate) fn elem(elem: Elem) -> &'static str {
     elem.onnx_name().unwrap_or("?")
 }

@@ -55,16 +55,16 @@
 //!   of other values follow the repair.
 //! - The repairs of [`mend`](crate::mend) come first.
 
-mod cast_operator;
-mod choose;
-mod find;
-mod flatten;
+pub(crate) mod cast_operator;
+pub(crate) mod choose;
+pub(crate) mod find;
+pub(crate) mod flatten;
 pub(crate) mod layout;
-mod loss;
-mod number_format;
-mod policy;
-mod problem;
-mod write;
+pub(crate) mod loss;
+pub(crate) mod number_format;
+pub(crate) mod policy;
+pub(crate) mod problem;
+pub(crate) mod write;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
 use typeloom_onnx::messages::type_proto::Value as TypeValue;
 use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::view::TypeView;
 use typeloom_onnx::wire::Field;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
@@ -88,6 +89,13 @@ pub(crate) fn elem(ty: &TypeProto) -> Option<i32> {
         TypeValue::TensorType(tensor) => tensor.elem_type,
         _ => None,
     }
+}
+
+/// Returns the element type of the tensors in a declared type.
+pub(crate) fn elem_of(ty: TypeView<'_>) -> Option<Elem> {
+    let mut ty: TypeProto = read(bytes::Bytes::copy_from_slice(ty.bytes())).ok()?;
+    let (number, _) = tensor(&mut ty)?;
+    Elem::from_onnx(number.unwrap_or(0))
 }
 
 /// Sets the element type of the tensors in a type; returns the old one if it was another.

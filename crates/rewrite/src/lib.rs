@@ -6,6 +6,7 @@
 //! | [`mod@reference`] | writes types in the form of the reference's inference |
 //! | [`mend`] | repairs the order of nodes and false declared shapes |
 //! | [`coerce`] | inserts the fewest conversions that make a model type-check |
+//! | [`mod@convert`] | changes the floating-point precision of a model |
 //! | [`retarget`] | exact changes that a runtime or device requires |
 //! | [`specialize`] | fixes symbols, and removes what is constant then |
 //! | [`advise`] | tests the fixes of diagnostics, and removes those that do not work |
@@ -23,6 +24,7 @@ use typeloom_solver::universe::Universe;
 pub mod advise;
 pub mod annotate;
 pub mod coerce;
+pub mod convert;
 pub mod mend;
 pub mod names;
 pub mod reference;

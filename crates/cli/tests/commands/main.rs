@@ -4,6 +4,7 @@
 use super::ci::support;
 
 mod compare;
+mod convert;
 mod fix;
 mod graph;
 mod infer;

@@ -21,7 +21,7 @@ from typeloom._view import View
 
 if TYPE_CHECKING:
     from typeloom.registry import Registry, Verdict
-    from typeloom.typing import CompileCast, Level, LinkCast, Mode, Policy
+    from typeloom.typing import CompileCast, Level, LinkCast, Mode, Policy, Precision
 
 __all__ = [
     "Cost",
@@ -29,6 +29,7 @@ __all__ = [
     "annotate",
     "check",
     "compile",
+    "convert",
     "cost",
     "describe",
     "diff",
@@ -470,6 +471,52 @@ def fix(
         report = Report(_core.check(form.model, settings, form.name), form.name)
         raise ModelError(report.diagnostics)
     return _rewritten(form, file, changes, text, is_ok, output)
+
+
+def convert(
+    model: Any,
+    to: Precision,
+    *,
+    keep_io: bool = False,
+    keep: str | Sequence[str] = (),
+    targets: str | Sequence[str] = (),
+    output: _Path | None = None,
+    external_data_dir: _Path | None = None,
+    operators: Operators | None = None,
+) -> Rewritten:
+    """Converts a model to another floating-point precision, with the fewest casts.
+
+    >>> import typeloom as tl
+    >>> half = tl.convert('<ir_version: 10, opset_import: ["" : 21]> g (float[N] x) => (float[N] y) { y = Softmax(x) }', "float16")
+    >>> tl.infer(half)["y"]
+    Type('float16[N]')
+
+    Args:
+        model: the model.
+        to: the new element type: ``float16``, ``bfloat16`` or ``float``.
+        keep_io: keep the types of the inputs and outputs.
+        keep: operators, names of nodes and values, and patterns of names such as ``/encoder/*``, that keep their types.
+        targets: runtimes and devices, by name: nodes whose converted form one of them rejects keep their types.
+        output: a file for the result.
+        external_data_dir: see `check`. Converted tensors are read from there, and stored in the model.
+        operators: operators of other domains.
+
+    Returns:
+        The new model with the changes. ``Rewritten.model`` has the form of the argument.
+
+    Raises:
+        ModelError: the model has errors.
+        TypeloomError: there is no conversion to the type, nothing can be converted, or a tensor cannot be read.
+    """
+    form = form_of(model)
+    settings = _settings(True, None, None, False, operators, targets, external_data_dir=external_data_dir)
+    names = [keep] if isinstance(keep, str) else list(keep)
+    converted = _core.convert(form.model, settings, form.name, to, keep_io, names)
+    if converted is None:
+        report = Report(_core.check(form.model, settings, form.name), form.name)
+        raise ModelError(report.diagnostics)
+    file, changes, text = converted
+    return _rewritten(form, file, changes, text, True, output)
 
 
 def link(

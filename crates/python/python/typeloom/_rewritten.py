@@ -12,7 +12,7 @@ __all__ = ["Rewritten"]
 
 
 class Rewritten(bytes):
-    """A model that `typeloom.fix`, `typeloom.specialize` or `typeloom.annotate` changed: the bytes of the new file, with the changes.
+    """A model that `typeloom.fix`, `specialize`, `convert` or `annotate` changed: the bytes of the new file, with the changes.
 
     Each function that takes a model takes it too, and a file can be written from it.
 
@@ -28,7 +28,8 @@ class Rewritten(bytes):
 
     Attributes:
         model: the new model in the form of the argument; the bytes for a path.
-        changes: the changes as data: as in ``typeloom fix --format json`` and ``typeloom specialize --format json``; of annotations the numbers of types
+        changes: the changes as data: of a repair, of sizes or of a conversion as the command prints them with
+            ``--format json``; of annotations the numbers of types
             that were ``added`` and ``filled`` in.
         text: the changes as the command prints them.
         ok: whether the model has no errors.

@@ -23,6 +23,7 @@ __all__ = [
     "Mode",
     "ModelLike",
     "Policy",
+    "Precision",
     "RegistryMode",
 ]
 
@@ -69,6 +70,9 @@ Policy: TypeAlias = Literal[
     "to=string",
 ]
 """The conversions that `typeloom.fix` may insert."""
+
+Precision: TypeAlias = Literal["float16", "bfloat16", "float"]
+"""The element types of `typeloom.convert`."""
 
 LinkCast: TypeAlias = Literal["never", "lossless", "any"]
 """The casts that `typeloom.link` may insert."""

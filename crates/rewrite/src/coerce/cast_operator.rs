@@ -2,12 +2,12 @@
 
 use typeloom_onnx::domain::is_onnx;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto, opset_import};
+use typeloom_onnx::messages::{AttributeProto, NodeProto, OperatorSetIdProto, TensorProto, opset_import};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::CheckError;
-use typeloom_solver::signature::FormalType;
+use typeloom_solver::signature::{FormalType, Schema};
 
 /// The first operator set in which attribute `to` of `Cast` is a number. Before, it is a string.
 const FIRST_NUMERIC: i64 = 6;
@@ -18,19 +18,19 @@ const FIRST_IR_VERSION: i64 = 3;
 
 /// The `Cast` of a model's operator set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CastOperator {
+pub(crate) struct CastOperator {
     /// Supported element types of the input.
-    pub(super) from: ElemSet,
+    pub(crate) from: ElemSet,
     /// Supported element types of the output.
-    pub(super) to: ElemSet,
-    pub(super) version: i64,
+    pub(crate) to: ElemSet,
+    pub(crate) version: i64,
     /// Whether the model has to import the version.
     needs_import: bool,
 }
 
 impl CastOperator {
     /// `Cast` in the operator set of a model; `None` if the catalogue has none.
-    pub(super) fn of_model(
+    pub(crate) fn of_model(
         model: &ModelView<'_>,
         catalogue: &dyn Catalogue,
     ) -> Result<Option<Self>, CheckError> {
@@ -49,11 +49,7 @@ impl CastOperator {
         let version = imported.unwrap_or_else(released);
         let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
         let schema = operator.schema;
-        let elems = |ty: Option<FormalType>| match ty {
-            Some(FormalType::Var(variable)) => schema.type_vars[usize::from(variable)].allowed.tensor,
-            Some(FormalType::Tensor(elem)) => ElemSet::of(elem),
-            None => ElemSet::EMPTY,
-        };
+        let elems = |ty: Option<FormalType>| ty.map_or(ElemSet::EMPTY, |ty| allowed(schema, ty));
         Ok(Some(Self {
             from: elems(schema.input(0).map(|formal| formal.ty)),
             to: elems(schema.output(0).map(|formal| formal.ty)),
@@ -63,8 +59,28 @@ impl CastOperator {
     }
 
     /// The import that the model needs for casts in its main graph, if it is missing.
-    pub(super) fn missing_import(&self) -> Option<OperatorSetIdProto> {
+    pub(crate) fn missing_import(&self) -> Option<OperatorSetIdProto> {
         self.needs_import.then(|| opset_import("", self.version))
+    }
+}
+
+/// The element types of tensors at a port.
+pub(crate) fn allowed(schema: &Schema, ty: FormalType) -> ElemSet {
+    match ty {
+        FormalType::Var(variable) => schema.type_vars[usize::from(variable)].allowed.tensor,
+        FormalType::Tensor(elem) => ElemSet::of(elem),
+    }
+}
+
+/// The element types of tensors at a port, those in sequences and optional values too.
+pub(crate) fn inner_allowed(schema: &Schema, ty: FormalType) -> ElemSet {
+    match ty {
+        FormalType::Var(variable) => {
+            let allowed = &schema.type_vars[usize::from(variable)].allowed;
+            let sets = [allowed.seq_tensor, allowed.opt_tensor, allowed.opt_seq_tensor];
+            sets.into_iter().fold(allowed.tensor, ElemSet::union)
+        }
+        FormalType::Tensor(elem) => ElemSet::of(elem),
     }
 }
 
@@ -94,8 +110,24 @@ pub fn cast(node: &NewNode<'_>, elem: Elem, version: i64) -> NodeProto {
 }
 
 /// A `CastLike` into the type of another value.
-pub(super) fn cast_like(node: &NewNode<'_>, other: &str) -> NodeProto {
+pub(crate) fn cast_like(node: &NewNode<'_>, other: &str) -> NodeProto {
     conversion("CastLike", node, vec![other.to_owned()])
+}
+
+/// A `Constant` with a tensor.
+pub(crate) fn constant(output: &str, tensor: &TensorProto) -> NodeProto {
+    let value = AttributeProto {
+        name: "value".into(),
+        t: Some(Box::new(tensor.clone())),
+        r#type: Some(AttributeType::Tensor as i32),
+        ..AttributeProto::default()
+    };
+    NodeProto {
+        output: vec![output.to_owned()],
+        op_type: "Constant".into(),
+        attribute: vec![value],
+        ..NodeProto::default()
+    }
 }
 
 fn conversion(op: &str, node: &NewNode<'_>, others: Vec<String>) -> NodeProto {

@@ -12,7 +12,7 @@ mod assign;
 mod eliminate;
 mod shared;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
@@ -49,7 +49,7 @@ enum LikeScope {
 }
 
 /// Solves a problem under a policy.
-pub(super) fn choose<'p, 'a>(
+pub(crate) fn choose<'p, 'a>(
     problem: &'p Problem<'a>,
     layouts: &[Layout<'_>],
     policy: Policy,
@@ -101,6 +101,8 @@ impl<'p, 'a> Chooser<'p, '_, 'a> {
             unsolved_values: HashSet::new(),
             refused: Vec::new(),
             is_proved: assignment.is_proved,
+            cast_inputs: HashMap::new(),
+            folded: HashMap::new(),
         }
     }
 

@@ -19,9 +19,18 @@ use super::loss::StoredTensor;
 use super::problem::{BodyCalls, Call, CallId, CastSource, LocalValue, Problem, Uses};
 
 /// Collects the problem of a model, or of a flattened model; `None` if the bytes are malformed.
-pub(super) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Option<Problem<'a>> {
+pub(crate) fn find<'a>(checked: &mut Checked<'a>, origins: Origins<'_>) -> Option<Problem<'a>> {
     let mut ports = ports(checked);
     keep_settled(&mut ports, checked.body(), origins);
+    collect(checked, ports, origins)
+}
+
+/// As [`find`], with classes that the caller chose.
+pub(crate) fn collect<'a>(
+    checked: &mut Checked<'a>,
+    ports: Ports,
+    origins: Origins<'_>,
+) -> Option<Problem<'a>> {
     let (calls, bodies) = match origins.0 {
         Some(flattened) => (flattened.calls.clone(), flattened.bodies.clone()),
         None => {
@@ -61,17 +70,22 @@ const COMPARISONS: [&str; 5] = ["Equal", "Greater", "GreaterOrEqual", "Less", "L
 
 /// The relation of a checked body to the bodies of the original model.
 #[derive(Clone, Copy)]
-pub(super) struct Origins<'f>(pub(super) Option<&'f Flattened>);
+pub(crate) struct Origins<'f>(pub(crate) Option<&'f Flattened>);
 
 impl Origins<'_> {
-    fn graph(self, graph: GraphId) -> Option<(CallId, GraphId)> {
+    /// The body of a call.
+    pub(crate) fn body(self, call: CallId) -> BodyId {
+        self.0.map_or(BodyId::MAIN, |flattened| flattened.calls[call.index()].body)
+    }
+
+    pub(crate) fn graph(self, graph: GraphId) -> Option<(CallId, GraphId)> {
         match self.0 {
             Some(flattened) => flattened.graphs.get(graph.index()).copied(),
             None => Some((CallId::MAIN, graph)),
         }
     }
 
-    fn node(self, body: &Body<'_>, step: StepId) -> Option<NodeOrigin> {
+    pub(crate) fn node(self, body: &Body<'_>, step: StepId) -> Option<NodeOrigin> {
         let step = body.step(body.first_step(step));
         let position = usize::try_from(step.position).ok()?;
         match self.0 {
@@ -83,7 +97,7 @@ impl Origins<'_> {
         }
     }
 
-    fn own_name(self, call: CallId, name: &str) -> &str {
+    pub(crate) fn own_name(self, call: CallId, name: &str) -> &str {
         self.0.map_or(name, |flattened| flattened.own_name(call, name))
     }
 }

@@ -46,27 +46,27 @@ const MAX_NODES: usize = 1 << 15;
 const MAX_CALLS: usize = 1 << 10;
 
 /// A model with all calls inlined.
-pub(super) struct Flattened {
-    pub(super) bytes: Vec<u8>,
-    pub(super) calls: Vec<Call>,
-    pub(super) bodies: Vec<BodyCalls>,
+pub(crate) struct Flattened {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) bodies: Vec<BodyCalls>,
     /// The origin of each graph.
-    pub(super) graphs: Vec<(CallId, GraphId)>,
+    pub(crate) graphs: Vec<(CallId, GraphId)>,
     /// The origin of each node, by graph and position.
-    pub(super) nodes: Vec<Vec<NodeOrigin>>,
+    pub(crate) nodes: Vec<Vec<NodeOrigin>>,
     domains: Domains,
 }
 
 /// The node of the original model from which a node was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NodeOrigin {
-    pub(super) call: CallId,
-    pub(super) node: NodeId,
-    pub(super) role: Role,
+pub(crate) struct NodeOrigin {
+    pub(crate) call: CallId,
+    pub(crate) node: NodeId,
+    pub(crate) role: Role,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// The node itself.
     Node,
     /// The border in front of an input of the callee.
@@ -77,7 +77,7 @@ pub(super) enum Role {
 
 impl Flattened {
     /// Flattens a model; `None` if it calls no function, is too large or recursive.
-    pub(super) fn of(model: &ModelProto, layouts: &[Layout<'_>]) -> Option<Self> {
+    pub(crate) fn of(model: &ModelProto, layouts: &[Layout<'_>]) -> Option<Self> {
         let mut graph = model.graph.clone()?;
         let mut names = Names::default();
         layouts.iter().try_for_each(|layout| layout.take_names(&mut names)).ok()?;
@@ -136,12 +136,12 @@ impl Flattened {
     }
 
     /// The name that a value has in its body.
-    pub(super) fn own_name<'n>(&self, call: CallId, name: &'n str) -> &'n str {
+    pub(crate) fn own_name<'n>(&self, call: CallId, name: &'n str) -> &'n str {
         name.strip_prefix(&prefix(call)).unwrap_or(name)
     }
 
     /// `catalogue` with the domains of the flattened model.
-    pub(super) fn catalogue<'c>(&'c self, catalogue: &'c dyn Catalogue) -> VersionedCatalogue<'c> {
+    pub(crate) fn catalogue<'c>(&'c self, catalogue: &'c dyn Catalogue) -> VersionedCatalogue<'c> {
         VersionedCatalogue { domains: &self.domains, catalogue }
     }
 }
@@ -285,7 +285,7 @@ fn border(from: &str, to: &str) -> NodeProto {
 }
 
 /// The operators of a flattened model.
-pub(super) struct VersionedCatalogue<'c> {
+pub(crate) struct VersionedCatalogue<'c> {
     domains: &'c Domains,
     catalogue: &'c dyn Catalogue,
 }

@@ -82,7 +82,7 @@ impl TensorLoss {
         self.changes.iter().any(|change| change.kind == LossKind::Wrapped)
     }
 
-    fn add(&mut self, kind: LossKind, example: impl FnOnce() -> (String, String)) {
+    pub(crate) fn add(&mut self, kind: LossKind, example: impl FnOnce() -> (String, String)) {
         match self.changes.iter_mut().find(|change| change.kind == kind) {
             Some(change) => change.count += 1,
             None => {
@@ -120,7 +120,7 @@ impl Number {
 
 /// A tensor that is stored in the model, and the element types that hold all of its elements.
 #[derive(Clone, Debug)]
-pub(super) struct StoredTensor<'a> {
+pub(crate) struct StoredTensor<'a> {
     data: StoredData<'a>,
     exact: OnceCell<ElemSet>,
 }
@@ -138,12 +138,12 @@ enum StoredData<'a> {
 
 impl<'a> StoredTensor<'a> {
     /// A tensor whose elements are not read.
-    pub(super) fn unread() -> Self {
+    pub(crate) fn unread() -> Self {
         Self::new(StoredData::Unread)
     }
 
     /// A tensor in the model, or in another file that `source` reads.
-    pub(super) fn of_tensor(tensor: TensorView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
+    pub(crate) fn of_tensor(tensor: TensorView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
         Self::new(match (ExternalTensor::of(tensor), source) {
             (None, _) => StoredData::Tensor(tensor),
             (Some(_), Some(source)) => StoredData::External(tensor, source),
@@ -152,7 +152,7 @@ impl<'a> StoredTensor<'a> {
     }
 
     /// The tensor of a node without inputs: the attribute of a `Constant`.
-    pub(super) fn of_node(node: NodeView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
+    pub(crate) fn of_node(node: NodeView<'a>, source: Option<Arc<dyn SideData>>) -> Self {
         if node.op_type() != Ok("Constant") {
             return Self::unread();
         }
@@ -178,8 +178,20 @@ impl<'a> StoredTensor<'a> {
         Self { data, exact: OnceCell::new() }
     }
 
+    /// The number of elements; `None` if they are not read.
+    pub(crate) fn element_count(&self) -> Option<u64> {
+        match &self.data {
+            StoredData::Unread => None,
+            StoredData::Ints(values) => Some(values.len() as u64),
+            StoredData::Floats(values) => Some(values.len() as u64),
+            StoredData::Tensor(tensor) | StoredData::External(tensor, _) => {
+                tensor.header().ok()?.element_count().ok()
+            }
+        }
+    }
+
     /// Whether a conversion from the tensor's element type keeps every element.
-    pub(super) fn keeps(&self, from: Elem, to: Elem) -> bool {
+    pub(crate) fn keeps(&self, from: Elem, to: Elem) -> bool {
         let exact = || {
             let mut exact = Exact { from, to: (1..=Elem::LAST_ONNX).filter_map(Elem::new).collect() };
             exact.to.retain(|to| *to != Elem::STRING && number_format(*to).is_some());
@@ -192,7 +204,7 @@ impl<'a> StoredTensor<'a> {
     }
 
     /// The effect of a conversion; `None` if the elements are not read.
-    pub(super) fn loss(&self, from: Elem, to: Elem) -> Option<TensorLoss> {
+    pub(crate) fn loss(&self, from: Elem, to: Elem) -> Option<TensorLoss> {
         number_format(to)?;
         let mut losses = Losses { from, to, loss: TensorLoss::default() };
         self.read(from, usize::MAX, &mut losses)?;
@@ -200,7 +212,7 @@ impl<'a> StoredTensor<'a> {
     }
 
     /// Whether a conversion does not keep an element because it is outside of the range of an integer type.
-    pub(super) fn wraps(&self, from: Elem, to: Elem) -> bool {
+    pub(crate) fn wraps(&self, from: Elem, to: Elem) -> bool {
         let is_bounded = |format: &NumberFormat| {
             !matches!(format.specials, Some(Specials::InfinitiesAndNan | Specials::Nan))
         };

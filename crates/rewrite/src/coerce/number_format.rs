@@ -5,20 +5,20 @@ use typeloom_types::dtype::DtypeClass;
 
 /// The number format of an element type. An integer is a float without exponents below 0 and without special
 /// values.
-pub(super) struct NumberFormat {
+pub(crate) struct NumberFormat {
     /// The bits of the significand.
-    pub(super) significand: i32,
+    pub(crate) significand: i32,
     /// The exponents of the least and of the greatest power of two.
-    pub(super) least: i32,
+    pub(crate) least: i32,
     greatest: i32,
-    pub(super) is_signed: bool,
+    pub(crate) is_signed: bool,
     /// The special values; `None` for integers.
-    pub(super) specials: Option<Specials>,
+    pub(crate) specials: Option<Specials>,
 }
 
 impl NumberFormat {
     /// The greatest value of a float.
-    pub(super) fn greatest_value(&self, elem: Elem) -> f64 {
+    pub(crate) fn greatest_value(&self, elem: Elem) -> f64 {
         // The greatest significand of this format is not a number.
         if elem == Elem::FLOAT8E4M3FN {
             return 448.0;
@@ -27,27 +27,27 @@ impl NumberFormat {
     }
 
     /// The format as an integer.
-    pub(super) fn integer(&self) -> Integer {
+    pub(crate) fn integer(&self) -> Integer {
         Integer { bits: self.significand.unsigned_abs(), is_signed: self.is_signed }
     }
 }
 
 /// An integer format.
 #[derive(Clone, Copy)]
-pub(super) struct Integer {
+pub(crate) struct Integer {
     /// The bits without the sign.
-    pub(super) bits: u32,
-    pub(super) is_signed: bool,
+    pub(crate) bits: u32,
+    pub(crate) is_signed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Specials {
+pub(crate) enum Specials {
     InfinitiesAndNan,
     Nan,
     None,
 }
 
-pub(super) fn number_format(elem: Elem) -> Option<NumberFormat> {
+pub(crate) fn number_format(elem: Elem) -> Option<NumberFormat> {
     let dtype = elem.dtype()?;
     let is_signed = match dtype.class() {
         DtypeClass::Bool | DtypeClass::UnsignedInt => false,
@@ -80,7 +80,7 @@ fn float_format(elem: Elem) -> Option<NumberFormat> {
     Some(NumberFormat { significand, least, greatest, is_signed, specials: Some(specials) })
 }
 
-pub(super) fn is_float(elem: Elem) -> bool {
+pub(crate) fn is_float(elem: Elem) -> bool {
     number_format(elem).is_some_and(|format| format.specials.is_some())
 }
 
@@ -105,13 +105,13 @@ pub fn keeps_values(from: Elem, to: Elem) -> bool {
 
 /// Whether a conversion keeps the size of numbers except for rounding, so that its input is as good as its
 /// result.
-pub(super) fn rounds(from: Elem, to: Elem) -> bool {
+pub(crate) fn rounds(from: Elem, to: Elem) -> bool {
     let is_number = from != Elem::BOOL && number_format(from).is_some();
     keeps_values(from, to) || is_number && is_float(to)
 }
 
 /// A rank by which a wider number format is greater.
-pub(super) fn width(elem: Elem) -> u8 {
+pub(crate) fn width(elem: Elem) -> u8 {
     let Some(NumberFormat { significand, greatest, is_signed, specials, .. }) = number_format(elem) else {
         return 0;
     };

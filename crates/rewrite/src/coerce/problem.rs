@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use indexmap::IndexMap;
 use petgraph::unionfind::UnionFind;
+use typeloom_onnx::messages::TensorProto;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::ports::ClassId;
 use typeloom_solver::program::GraphId;
@@ -21,51 +22,51 @@ ids! {
 }
 
 impl CallId {
-    pub(super) const MAIN: Self = Self(0);
+    pub(crate) const MAIN: Self = Self(0);
 }
 
 /// A call and its caller.
 #[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub(super) body: BodyId,
+pub(crate) struct Call {
+    pub(crate) body: BodyId,
     /// The calling node; `None` for the main graph.
-    pub(super) caller: Option<(CallId, NodeId)>,
+    pub(crate) caller: Option<(CallId, NodeId)>,
 }
 
 /// A value of a body: the graph that defines it, and its name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct LocalValue<'a> {
-    pub(super) graph: GraphId,
-    pub(super) name: &'a str,
+pub(crate) struct LocalValue<'a> {
+    pub(crate) graph: GraphId,
+    pub(crate) name: &'a str,
 }
 
 /// The uses of one value whose conversions are nodes of one graph.
 #[derive(Clone, Debug)]
-pub(super) struct Uses<'a> {
-    pub(super) body: BodyId,
-    pub(super) value: LocalValue<'a>,
+pub(crate) struct Uses<'a> {
+    pub(crate) body: BodyId,
+    pub(crate) value: LocalValue<'a>,
     /// The graph of the conversions. An output of a nested graph is converted in that graph, because graphs
     /// return only values that they define.
-    pub(super) graph: GraphId,
+    pub(crate) graph: GraphId,
     /// Whether the value can be converted. Sequences cannot, nor can model inputs that are also model
     /// outputs.
-    pub(super) converts: bool,
+    pub(crate) converts: bool,
     /// The tensor, if the value is one that the model stores.
-    pub(super) stored: Option<StoredTensor<'a>>,
+    pub(crate) stored: Option<StoredTensor<'a>>,
     /// The input of the `Cast` that makes the value. Nodes can read it instead.
-    pub(super) source: Option<CastSource<'a>>,
+    pub(crate) source: Option<CastSource<'a>>,
     /// The declared element type, unless it belongs to the interface of the model. Keeping it is preferred.
-    pub(super) declared: Option<Elem>,
+    pub(crate) declared: Option<Elem>,
     /// The class of the port that defines the value, by call.
-    pub(super) makers: BTreeMap<CallId, ClassId>,
+    pub(crate) makers: BTreeMap<CallId, ClassId>,
     /// The class of the port at each use, by call.
-    pub(super) readers: IndexMap<Site, BTreeMap<CallId, ClassId>>,
+    pub(crate) readers: IndexMap<Site, BTreeMap<CallId, ClassId>>,
 }
 
 impl<'a> Uses<'a> {
     /// The input of the `Cast` that makes the value, if all readers of another type can read it instead. An
     /// output of a graph must be a value that the graph defines, so it has to have the type of the value.
-    pub(super) fn readable_source(&self, sets: &[ElemSet]) -> Option<CastSource<'a>> {
+    pub(crate) fn readable_source(&self, sets: &[ElemSet]) -> Option<CastSource<'a>> {
         let set = |class: &ClassId| sets[class.index()];
         let can_keep = |(call, reader): (&CallId, &ClassId)| {
             self.makers.get(call).is_some_and(|maker| !set(maker).intersect(set(reader)).is_empty())
@@ -78,47 +79,47 @@ impl<'a> Uses<'a> {
 
 /// The input of a `Cast`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct CastSource<'a> {
-    pub(super) value: LocalValue<'a>,
-    pub(super) class: ClassId,
+pub(crate) struct CastSource<'a> {
+    pub(crate) value: LocalValue<'a>,
+    pub(crate) class: ClassId,
 }
 
 /// A body with its calls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct BodyCalls {
-    pub(super) calls: Vec<CallId>,
+pub(crate) struct BodyCalls {
+    pub(crate) calls: Vec<CallId>,
     /// The imported version of the default operator set.
-    pub(super) version: i64,
+    pub(crate) version: i64,
 }
 
 /// Classes of ports with the element types that each can have, and the values between them.
 #[derive(Debug, Default)]
-pub(super) struct Problem<'a> {
-    pub(super) classes: Vec<ElemSet>,
-    pub(super) calls: Vec<Call>,
-    pub(super) bodies: Vec<BodyCalls>,
-    pub(super) uses: Vec<Uses<'a>>,
+pub(crate) struct Problem<'a> {
+    pub(crate) classes: Vec<ElemSet>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) bodies: Vec<BodyCalls>,
+    pub(crate) uses: Vec<Uses<'a>>,
     /// The position in `uses` of each value that the model stores.
-    pub(super) stored: HashMap<(BodyId, LocalValue<'a>), usize>,
+    pub(crate) stored: HashMap<(BodyId, LocalValue<'a>), usize>,
     /// The classes of inputs of comparisons.
-    pub(super) compared: HashSet<ClassId>,
+    pub(crate) compared: HashSet<ClassId>,
     /// For each call, the class of the port that defines each value.
-    pub(super) makers: Vec<HashMap<LocalValue<'a>, ClassId>>,
+    pub(crate) makers: Vec<HashMap<LocalValue<'a>, ClassId>>,
     /// The class of each output of a graph, with the position of its uses in `uses`.
-    pub(super) outputs: HashMap<(CallId, GraphId, usize), (ClassId, usize)>,
+    pub(crate) outputs: HashMap<(CallId, GraphId, usize), (ClassId, usize)>,
     /// The position of the node that defines a value. Collected for models with calls only.
-    pub(super) definitions: HashMap<(BodyId, LocalValue<'a>), usize>,
+    pub(crate) definitions: HashMap<(BodyId, LocalValue<'a>), usize>,
     /// The values that a node reads. Collected for models with calls only.
-    pub(super) operands: HashMap<(BodyId, NodeId), HashSet<LocalValue<'a>>>,
+    pub(crate) operands: HashMap<(BodyId, NodeId), HashSet<LocalValue<'a>>>,
 }
 
 impl Problem<'_> {
-    pub(super) fn calls_of(&self, body: BodyId) -> &[CallId] {
+    pub(crate) fn calls_of(&self, body: BodyId) -> &[CallId] {
         &self.bodies[body.index()].calls
     }
 
     /// The effect of a conversion on a stored value; `None` if the value is computed or not read.
-    pub(super) fn loss(
+    pub(crate) fn loss(
         &self,
         body: BodyId,
         value: LocalValue<'_>,
@@ -143,7 +144,7 @@ impl Problem<'_> {
     }
 
     /// The calling node as diagnostics print it; `None` for the main graph.
-    pub(super) fn call_site(&self, layouts: &[Layout<'_>], call: CallId) -> Option<String> {
+    pub(crate) fn call_site(&self, layouts: &[Layout<'_>], call: CallId) -> Option<String> {
         let (caller, node) = self.calls[call.index()].caller?;
         Some(layouts[self.calls[caller.index()].body.index()].describe(node))
     }
@@ -151,7 +152,7 @@ impl Problem<'_> {
 
 /// The type into which a value is converted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Target<'a> {
+pub(crate) enum Target<'a> {
     Elem(Elem),
     /// The type of another value, by `CastLike`.
     Like(LocalValue<'a>),
@@ -161,20 +162,20 @@ pub(super) enum Target<'a> {
 
 /// A conversion to insert.
 #[derive(Clone, Debug)]
-pub(super) struct Conversion<'a> {
-    pub(super) value: LocalValue<'a>,
+pub(crate) struct Conversion<'a> {
+    pub(crate) value: LocalValue<'a>,
     /// The graph that gets the new node.
-    pub(super) graph: GraphId,
-    pub(super) target: Target<'a>,
-    pub(super) readers: Vec<Site>,
+    pub(crate) graph: GraphId,
+    pub(crate) target: Target<'a>,
+    pub(crate) readers: Vec<Site>,
     /// The element types before and after, in one call.
-    pub(super) from: Elem,
-    pub(super) to: Elem,
+    pub(crate) from: Elem,
+    pub(crate) to: Elem,
 }
 
 impl Conversion<'_> {
     /// Whether one node of the body can be both conversions, although their element types may differ by call.
-    pub(super) fn is_same_node(&self, other: &Self) -> bool {
+    pub(crate) fn is_same_node(&self, other: &Self) -> bool {
         let Self { value, graph, target, readers, from: _, to: _ } = self;
         (value, graph, target, readers) == (&other.value, &other.graph, &other.target, &other.readers)
     }
@@ -182,7 +183,7 @@ impl Conversion<'_> {
 
 /// The reason why a necessary conversion is not made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     /// The policy forbids it.
     Policy,
     /// It is unsafe.
@@ -191,41 +192,45 @@ pub(super) enum Refusal {
 
 /// A necessary conversion that is not made.
 #[derive(Clone, Debug)]
-pub(super) struct RefusedConversion<'a> {
-    pub(super) reason: Refusal,
-    pub(super) body: BodyId,
-    pub(super) value: LocalValue<'a>,
-    pub(super) graph: GraphId,
-    pub(super) from: Elem,
-    pub(super) to: Elem,
+pub(crate) struct RefusedConversion<'a> {
+    pub(crate) reason: Refusal,
+    pub(crate) body: BodyId,
+    pub(crate) value: LocalValue<'a>,
+    pub(crate) graph: GraphId,
+    pub(crate) from: Elem,
+    pub(crate) to: Elem,
 }
 
 /// The chosen element types and conversions.
 #[derive(Debug)]
-pub(super) struct Solution<'p, 'a> {
-    pub(super) problem: &'p Problem<'a>,
+pub(crate) struct Solution<'p, 'a> {
+    pub(crate) problem: &'p Problem<'a>,
     /// The element type of each class.
-    pub(super) elems: Vec<Option<Elem>>,
+    pub(crate) elems: Vec<Option<Elem>>,
     /// The conversions of each call.
-    pub(super) conversions: Vec<Vec<Conversion<'a>>>,
+    pub(crate) conversions: Vec<Vec<Conversion<'a>>>,
     /// Uses without a solution, by position in [`Problem::uses`] and call.
-    pub(super) unsolved: HashSet<(usize, CallId)>,
-    pub(super) unsolved_values: HashSet<(CallId, LocalValue<'a>)>,
-    pub(super) refused: Vec<RefusedConversion<'a>>,
+    pub(crate) unsolved: HashSet<(usize, CallId)>,
+    pub(crate) unsolved_values: HashSet<(CallId, LocalValue<'a>)>,
+    pub(crate) refused: Vec<RefusedConversion<'a>>,
     /// Whether fewer conversions are impossible.
-    pub(super) is_proved: bool,
+    pub(crate) is_proved: bool,
+    /// The inputs of nodes `Cast`. A new conversion of the result reads the input instead.
+    pub(crate) cast_inputs: HashMap<(BodyId, LocalValue<'a>), LocalValue<'a>>,
+    /// The converted tensors of stored values. A node `Constant` replaces the conversion.
+    pub(crate) folded: HashMap<(BodyId, LocalValue<'a>), TensorProto>,
 }
 
 impl<'a> Solution<'_, 'a> {
     /// The element type of a value in a call.
-    pub(super) fn value_elem(&self, call: CallId, value: LocalValue<'_>) -> Option<Elem> {
+    pub(crate) fn value_elem(&self, call: CallId, value: LocalValue<'_>) -> Option<Elem> {
         let class = self.problem.makers[call.index()].get(&value)?;
         if self.unsolved_values.contains(&(call, value)) { None } else { self.elems[class.index()] }
     }
 
     /// Refuses the conversions of stored integers that do not keep them, with all conversions that follow
     /// from the same choice.
-    pub(super) fn withhold_wrapping(&mut self) {
+    pub(crate) fn withhold_wrapping(&mut self) {
         let problem = self.problem;
         let stored =
             problem.uses.iter().enumerate().filter(|(_, uses)| uses.converts && uses.stored.is_some());
@@ -264,12 +269,12 @@ impl<'a> Solution<'_, 'a> {
     }
 
     /// The element type of an output of a graph in a call.
-    pub(super) fn output_elem(&self, call: CallId, graph: GraphId, port: usize) -> Option<Elem> {
+    pub(crate) fn output_elem(&self, call: CallId, graph: GraphId, port: usize) -> Option<Elem> {
         let (class, uses) = self.problem.outputs.get(&(call, graph, port))?;
         if self.unsolved.contains(&(*uses, call)) { None } else { self.elems[class.index()] }
     }
 
-    pub(super) fn conversions(&self, call: CallId) -> &[Conversion<'a>] {
+    pub(crate) fn conversions(&self, call: CallId) -> &[Conversion<'a>] {
         &self.conversions[call.index()]
     }
 }

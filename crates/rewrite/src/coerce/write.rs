@@ -34,7 +34,7 @@ pub enum WriteError {
 }
 
 /// Edits a model, and describes the edits in `changes`; `None` if nothing changes.
-pub(super) fn write(
+pub(crate) fn write(
     bytes: &[u8],
     layouts: &[Layout<'_>],
     solution: &Solution<'_, '_>,

@@ -3,6 +3,7 @@
 mod advice;
 mod annotate;
 mod coerce;
+mod convert;
 mod detail;
 mod retarget;
 mod specialize;

@@ -99,6 +99,15 @@ pub struct Ports {
     pub settled: Vec<SettledPort>,
 }
 
+impl Ports {
+    /// Adds a class without ports.
+    pub fn add_class(&mut self, elems: ElemSet) -> ClassId {
+        let id = ClassId(u32::try_from(self.classes.len()).unwrap_or(u32::MAX));
+        self.classes.push(elems);
+        id
+    }
+}
+
 /// The element type in a declaration of a value of the main graph or its nested graphs, outside the interface
 /// of the model.
 #[must_use]

@@ -34,13 +34,16 @@ use typeloom_interface::Interface;
 use typeloom_rewrite::advise;
 use typeloom_rewrite::annotate::{AnnotateError, AnnotationForm, annotate};
 use typeloom_rewrite::coerce::{self, Policy, Repair, RepairError};
+use typeloom_rewrite::convert::{self, ConvertError, Converted, Request};
 use typeloom_rewrite::specialize::{SpecializeError, Specialized, specialize};
 use typeloom_solver::diagnostic::{Diagnostic, Explanation, explain_value};
+use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{self, CheckError, Coverage, Options};
 use typeloom_solver::program::{Origin as ProgramOrigin, ValueId};
 use typeloom_solver::solution::convert::Converter;
 use typeloom_solver::universe::Universe;
 use typeloom_tensor::value_type::ValueType;
+use typeloom_types::dtype::Dtype;
 
 use super::Operators;
 
@@ -184,6 +187,30 @@ impl<'a> Checked<'a> {
     /// If the model has errors for these sizes, or the changes cannot be written.
     pub fn specialize(&self) -> Result<Specialized, SpecializeError> {
         specialize(self.bytes, self.operators, Universe::standard(), &self.options, None)
+    }
+
+    /// Converts the floating-point values into `float16`, `bfloat16` or `float`, with the fewest casts. `keep`
+    /// names operators, nodes and values that keep their types, or patterns of names.
+    ///
+    /// ```
+    /// use typeloom::check::{Options, check};
+    /// use typeloom::types::Dtype;
+    ///
+    /// let model = typeloom::onnx::model_from_text(
+    ///     r#"<ir_version: 10, opset_import: ["" : 21]>
+    ///     g (float[N] x) => (float[N] y) { h = Relu(x) y = Softmax(h) }"#,
+    /// )?;
+    /// let checked = check(&model, &Options::default())?;
+    /// assert_eq!(checked.convert(Dtype::F16, &[])?.casts.len(), 0);
+    /// assert_eq!(checked.convert(Dtype::F16, &["Softmax".to_owned()])?.casts.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has errors, or cannot be converted. Tensors in other files are not read.
+    pub fn convert(&self, to: Dtype, keep: &[String]) -> Result<Converted, ConvertError> {
+        let request = Request { to: Some(Elem::of(to)), keep, ..Request::default() };
+        convert::convert(self.bytes, self.operators, Universe::standard(), &self.options, &request, None)
     }
 
     /// The conditions on symbols under which the model runs, such as `N <= 128`.

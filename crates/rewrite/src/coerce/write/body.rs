@@ -37,7 +37,7 @@ use typeloom_onnx::wire::{Field, Fields};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::program::GraphId;
 
-use super::super::cast_operator::{NewNode, cast, cast_like};
+use super::super::cast_operator::{NewNode, cast, cast_like, constant};
 use super::super::layout::{BodyId, GraphLayout, Layout, NodeId, Site, Source};
 use super::super::problem::{Conversion, LocalValue, Solution, Target};
 use super::super::{
@@ -183,7 +183,16 @@ impl<'w, 'p, 'a> BodyWriter<'w, 'p, 'a> {
             let before = readers.iter().filter_map(|site| self.layout.position_in(*graph, *site)).min();
             let before = before.unwrap_or(end);
             let name = names.fresh(&format!("Cast_{output}"));
-            let input = own_names.get(value.name).map_or(value.name, String::as_str);
+            let key = (self.copy.body, *value);
+            if let Some(tensor) = self.solution.folded.get(&key) {
+                let position = NodeId { graph: *graph, position: before };
+                let node = constant(&output, tensor);
+                self.new_nodes.entry(position).or_default().push(node);
+                readers.iter().for_each(|site| self.read(*site, &output));
+                continue;
+            }
+            let source = self.solution.cast_inputs.get(&key).map_or(value.name, |source| source.name);
+            let input = own_names.get(source).map_or(source, String::as_str);
             let node = NewNode { name: &name, input, output: &output };
             let node = match target {
                 Target::Elem(elem) => cast(&node, *elem, self.version),
