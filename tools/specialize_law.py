@@ -51,11 +51,44 @@ def symbols(model, values):
     return sizes
 
 
-def session(path):
+def exposed(model, names):
+    """The model with more of its values as outputs."""
+    copy = onnx.ModelProto.FromString(model.SerializeToString())
+    known = {port.name for port in copy.graph.output}
+    copy.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in known)
+    return copy.SerializeToString()
+
+
+def equal_values(old, new, values):
+    """Compares all values that both models make in their main graphs.
+
+    ONNX Runtime has few kernels for 16 bits on the CPU. It converts between nodes, and leaves out conversions there and back, so that
+    several nodes round once. Which ones depends on the nodes around them. As an output, each value is rounded.
+    """
+
+    def made(model):
+        return [name for node in model.graph.node for name in node.output if name]
+
+    names = sorted(set(made(old)) & set(made(new)))
+    before, after = (by_name(session(exposed(model, names)), values) for model in (old, new))
+    return all(equal(before[name], after[name]) for name in after)
+
+
+def by_name(runtime, values):
+    return dict(zip([port.name for port in runtime.get_outputs()], runtime.run(None, values)))
+
+
+def has_16_bits(model):
+    kinds = {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+    inputs = (port.type.tensor_type.elem_type for port in [*model.graph.input, *model.graph.output])
+    return bool(kinds & {*inputs, *(tensor.data_type for tensor in model.graph.initializer)})
+
+
+def session(model):
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
 
 
 def equal(old, new):
@@ -128,11 +161,14 @@ def law(path, arguments, draw, folder, totals):
         new = session(new_path).run(None, values)
     except Exception as error:  # noqa: BLE001
         return f"does not run: {str(error)[:300]}"
+    # The runtime draws other numbers in each run.
     random_kinds = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Multinomial", "Bernoulli", "Dropout"}
     if any(node.op_type in random_kinds for node in model.graph.node):
         totals["random: not compared"] += 1
     elif not equal(old, new):
-        return "another output"
+        if not has_16_bits(model) or not equal_values(model, changed, values):
+            return "another output"
+        totals["equal in each value"] += 1
     totals["equal outputs"] += 1
     nodes = report["nodes"]
     totals["nodes before"] += nodes["before"]

@@ -37,6 +37,11 @@ def test_the_page_about_operators_works_as_written(clone: Reader) -> None:
     clone.follow("docs/how-to/my-own-operators.md")
 
 
+def test_a_pytorch_export_becomes_a_static_float16_model_for_a_device(clone: Reader) -> None:
+    clone.follow("docs/how-to/convert-to-float16.md", section="From PyTorch to a static float16 model on a device")
+    assert (clone.root / "half.onnx").is_file()
+
+
 def test_the_program_of_the_readme_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -259,7 +259,7 @@ pub fn convert(
     converter.converge(&mut checked, flattened.as_ref(), &before, judge)
 }
 
-/// What is known about the shapes of values, by graph and name.
+/// The known parts of the shapes of values, by graph and name.
 type Known = HashMap<(GraphId, String), usize>;
 
 /// The number of extents of each value that no symbol names; the largest number for an unknown rank.

@@ -24,7 +24,7 @@ pub(crate) struct ConvertArgs {
     /// Keep the types of the inputs and outputs of the model
     #[arg(long)]
     pub(crate) keep_io: bool,
-    /// Keep the type of an operator, a node or a value; in names, `*` stands for any text. Can be repeated
+    /// Keep the type of an operator, a node or a value; in names, `*` is any text. Can be repeated
     #[arg(long, value_name = "OP|NAME|PATTERN")]
     pub(crate) keep: Vec<String>,
     /// Keep the types of nodes whose converted form a runtime or device rejects; can be repeated.

@@ -19,14 +19,15 @@ fn a_conversion_is_written_and_has_no_errors() {
         json(&folder.run(&["convert", "m.onnx", "--to", "float16", "-o", "h.onnx", "--format", "json"]));
     assert_eq!((&found["converted"], found["casts"].as_array().map(Vec::len)), (&Value::from(2), Some(0)));
     assert_eq!(folder.run(&["check", "h.onnx"]).code, 0);
-    // An existing output is replaced, but not the model itself.
-    assert_eq!(folder.run(&["convert", "m.onnx", "--to", "bfloat16", "-o", "h.onnx"]).code, 0);
+    // An existing output is replaced on request, but not the model itself.
+    let again = ["convert", "m.onnx", "--to", "bfloat16", "-o", "h.onnx", "--force"];
+    assert_eq!((folder.run(&again[..6]).code, folder.run(&again).code), (2, 0));
     let refused = folder.run(&["convert", "m.onnx", "--to", "float16", "-o", "m.onnx"]);
     assert!(refused.code == 2 && refused.err.contains("--in-place"), "{refused:?}");
 }
 
 #[test]
-fn what_cannot_be_converted_writes_nothing() {
+fn an_impossible_conversion_writes_nothing() {
     let folder = Folder::new("convert-refused");
     folder.model("m.onnx", MODEL);
     folder.model("wrong.onnx", "h = Relu(x)\ny = MatMul(h, n)");

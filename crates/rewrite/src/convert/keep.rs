@@ -20,7 +20,7 @@ pub struct KeptNode {
     pub reason: Reason,
 }
 
-/// Why a node keeps its type.
+/// The reason why a node keeps its type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reason {
     /// The caller asked for it.
@@ -122,7 +122,7 @@ impl Kept {
     }
 }
 
-/// Whether a name matches a pattern in which `*` stands for any text and `?` for any character.
+/// Whether a name matches a pattern in which `*` is any text and `?` any character.
 fn is_match(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut at, mut of_name) = (0, 0);

@@ -95,7 +95,7 @@ const KEPT: [&str; 10] = [
     "RandomUniformLike",
 ];
 
-/// What to convert.
+/// The conversion to make.
 pub(super) struct Wanted<'k> {
     pub(super) to: Elem,
     /// The element types that are converted.

@@ -347,7 +347,7 @@ fn a_model_is_converted_back() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_an_error() {
+fn an_impossible_conversion_is_an_error() {
     let integers = graph("g (int64[N] x) => (y) { y = Neg (x) }");
     let error = convert_with(&integers, &request(Elem::FLOAT16)).expect_err("it has no floats");
     assert!(matches!(error, ConvertError::Nothing { .. }), "{error}");
