@@ -58,6 +58,7 @@ use crate::coerce::WriteError;
 use crate::coerce::layout::{Layout, NodeId};
 use crate::fields::GRAPH_VALUE_INFO;
 use crate::unused::{unused_records, used};
+use branches::Taken;
 use constants::Constants;
 use declarations::Extents;
 
@@ -152,10 +153,10 @@ pub fn specialize(
             done.nodes[0] = count_nodes(&checked);
         }
         if round < MAX_ROUNDS
-            && let Some((changed, mut taken)) = branches::take(model, &mut checked)?
+            && let Some(Taken { file: changed, mut branches }) = branches::take(model, &mut checked)?
         {
             drop(checked);
-            done.branches.append(&mut taken);
+            done.branches.append(&mut branches);
             file = Some(changed);
             round += 1;
             continue;

@@ -102,7 +102,6 @@ fn resized(whole: &Whole, batch: i64, image: i64) -> ModelProto {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "the test prints a table")]
 fn the_predicted_peak_is_the_measured_one() {
     let mut wrong = Vec::new();
     let mut compared = 0;

@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, read};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, read};
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::model::{CheckError, Checked};
@@ -20,6 +20,12 @@ use crate::fields::{
 };
 use crate::names::Names;
 
+/// A file in which branches are taken.
+pub(super) struct Taken {
+    pub(super) file: Vec<u8>,
+    pub(super) branches: Vec<TakenBranch>,
+}
+
 /// A node with its proven condition.
 struct Decided {
     node: NodeId,
@@ -28,10 +34,7 @@ struct Decided {
 }
 
 /// Takes the outermost branches with a proven condition; `None` if there are none.
-pub(super) fn take(
-    bytes: &[u8],
-    checked: &mut Checked<'_>,
-) -> Result<Option<(Vec<u8>, Vec<TakenBranch>)>, SpecializeError> {
+pub(super) fn take(bytes: &[u8], checked: &mut Checked<'_>) -> Result<Option<Taken>, SpecializeError> {
     let decided = decided(checked);
     if decided.is_empty() {
         return Ok(None);
@@ -83,7 +86,7 @@ pub(super) fn take(
         taken.push(TakenBranch { node: shown.to_owned(), condition });
     }
     let file = splice.changed().map_err(crate::coerce::WriteError::from)?;
-    Ok(file.map(|file| (file, taken)))
+    Ok(file.map(|file| Taken { file, branches: taken }))
 }
 
 /// The outermost `If` nodes with a proven condition.
@@ -168,7 +171,7 @@ fn renamed(
             renamed.insert(result.name().to_owned(), (*output).to_owned());
         }
     }
-    let stored = graph.initializer.iter().map(|tensor| tensor.name());
+    let stored = graph.initializer.iter().map(TensorProto::name);
     for name in made.into_iter().chain(stored) {
         if !renamed.contains_key(name) && defined.get(name).is_some_and(|count| *count > 1) {
             renamed.insert(name.to_owned(), names.fresh(name));

@@ -97,10 +97,8 @@ pub(super) fn evaluated(
         }
         let own = body.step(step);
         let mut node: NodeProto = read(bytes::Bytes::copy_from_slice(own.node.bytes()))?;
-        node.input =
-            body.inputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
-        node.output =
-            body.outputs(step).iter().map(|value| value.map(name).unwrap_or_default().into()).collect();
+        node.input = body.inputs(step).iter().map(|value| value.map(name).unwrap_or_default()).collect();
+        node.output = body.outputs(step).iter().map(|value| value.map(name).unwrap_or_default()).collect();
         graph.node.push(node);
         let id = NodeId { graph: own.graph, position: own.position as usize };
         let is_constant = body.op_name(step) == "Constant";

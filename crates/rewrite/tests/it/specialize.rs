@@ -22,7 +22,8 @@ fn shown(specialized: &Specialized) -> String {
 }
 
 fn shown_with_conditions(specialized: &Specialized) -> String {
-    let model = typeloom_onnx::messages::read(bytes::Bytes::copy_from_slice(&specialized.file)).unwrap();
+    let model = typeloom_onnx::messages::read(bytes::Bytes::copy_from_slice(&specialized.file))
+        .expect("a specialized file is a model");
     let options = typeloom_onnx::text::PrintOptions::round_trip();
     let text = typeloom_onnx::text::print_model(&model, &options).text;
     let words: Vec<&str> = text.split_whitespace().collect();
