@@ -39,6 +39,7 @@ pub mod c_header;
 pub mod concise;
 #[cfg(feature = "lists")]
 pub mod convert;
+#[cfg(feature = "lists")]
 pub mod cost;
 #[cfg(feature = "interfaces")]
 pub mod exports;
