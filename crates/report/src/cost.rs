@@ -126,7 +126,7 @@ pub fn human(
     let work = |found: &Work, dims: &mut Dims| work(found, dims).map(short);
     let mut rows = vec![head("operator")];
     for (operator, found) in operators(cost, dims) {
-        let mut cells = vec![name_of(operator), found.runs.text(dims)];
+        let mut cells = vec![name_of(operator), escape(&found.runs.text(dims)).into_owned()];
         cells.extend(work(&found.work, dims));
         rows.push(cells);
     }
@@ -311,11 +311,11 @@ fn to_usize(number: u64) -> usize {
 }
 
 fn bytes(amount: &Amount, dims: &mut Dims) -> String {
-    amount.as_number().map_or_else(|| amount.text(dims), unit)
+    amount.as_number().map_or_else(|| escape(&amount.text(dims)).into_owned(), unit)
 }
 
 fn peak_text<T: Copy>(peak: &Maximum<T>, dims: &mut Dims) -> String {
-    peak.as_number().map_or_else(|| peak.text(dims), unit)
+    peak.as_number().map_or_else(|| escape(&peak.text(dims)).into_owned(), unit)
 }
 
 /// A number of bytes with a unit.
@@ -325,7 +325,7 @@ fn unit(bytes: i128) -> String {
 
 fn operations(amount: &Amount, dims: &mut Dims) -> String {
     let with_unit = |number| scaled(number, 1000.0, &["", " K", " M", " G", " T", " P"]);
-    amount.as_number().map_or_else(|| amount.text(dims), with_unit)
+    amount.as_number().map_or_else(|| escape(&amount.text(dims)).into_owned(), with_unit)
 }
 
 /// A number with three digits or more, and a unit.
