@@ -36,6 +36,7 @@ mod apply;
 mod declared;
 mod fields;
 mod ids;
+mod proven;
 mod unused;
 
 /// Parameters of checks.

@@ -20,7 +20,7 @@
 //! | `evaluate` | a node that reads such constants only is computed, if the caller can run nodes |
 //! | `crate::unused` | nodes and constants without a reader are removed |
 //! | `declarations` | proven extents are written into the declarations that exist |
-//! | `dynamic` | why extents remain open |
+//! | `dynamic` | the extents that remain open, with their causes |
 //!
 //! **Invariant:** with inputs of these sizes, the result computes what the model computes, to the last bit.
 //! Integers and booleans are replaced if they are proven without assumed declarations, and floats if they are
@@ -30,7 +30,7 @@
 //! `batch = 4`, a `Reshape` of `float[rows, 8]` to `[4, -1]` can require that `rows` is even.
 //!
 //! Limits: loops are not unrolled, and the bodies of functions stay as they are. A constant that the solver
-//! proves has at most [`MAX_ITEMS`] elements, and one that is computed at most 65,536.
+//! proves has at most 4,096 elements, and one that is computed at most 65,536.
 //!
 //! **Cost:** a check of the model for each level of nested branches that are taken, and two more.
 
@@ -39,7 +39,6 @@ mod constants;
 mod declarations;
 mod dynamic;
 mod evaluate;
-mod proven;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -64,9 +63,6 @@ use declarations::Extents;
 
 pub use dynamic::{Cause, Open};
 pub use evaluate::Evaluate;
-
-/// The largest number of elements of a value that becomes an initializer.
-pub const MAX_ITEMS: usize = 4096;
 
 /// The largest number of rounds in which branches are taken.
 const MAX_ROUNDS: usize = 64;

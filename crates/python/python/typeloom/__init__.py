@@ -20,22 +20,16 @@ from typing import TYPE_CHECKING, Any
 from typeloom._api import (
     Cost,
     Explanation,
-    annotate,
     check,
-    compile,
-    convert,
     cost,
     describe,
     diff,
     explain,
-    fix,
     infer,
-    link,
-    specialize,
-    strip,
     targets,
     view,
 )
+from typeloom._change import annotate, compile, convert, fix, link, specialize, strip
 from typeloom._core import VERSION as __version__
 from typeloom._errors import LinkError, ModelError, TypeloomError
 from typeloom._interface import Diff, Difference, Interface, Parameter

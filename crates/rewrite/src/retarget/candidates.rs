@@ -13,9 +13,8 @@ use typeloom_solver::program::{GraphId, StepId, StepKind, ValueId};
 use typeloom_solver::signature::{AttributeDefault, FormalType, Schema};
 
 use super::Standing;
+use crate::proven::tensor;
 
-/// The largest number of elements of a value that becomes an initializer.
-const MAX_ITEMS: usize = 4096;
 /// The first IR version whose additions [`needed_ir`] knows.
 const OLDEST_IR: i64 = 8;
 /// The first version of operators in which a negative axis is allowed everywhere.
@@ -176,33 +175,9 @@ impl Node<'_, '_> {
 
     /// The tensor of a value whose integers are proved, in its own type or another one.
     fn integers(&mut self, value: ValueId, to: Option<Elem>) -> Option<TensorProto> {
-        let elem = match to {
-            Some(elem) => elem,
-            None => self.element(value)?,
-        };
-        let items = self.checked.elements_within(self.solved, value, MAX_ITEMS)?.items.to_vec();
-        let ty = self.checked.type_within(self.solved, value);
-        let shape = ty.tensor()?.shape.as_ref()?.to_vec();
-        let dims = self.checked.dims();
-        let numbers = |ids: &[typeloom_dim::DimId]| -> Option<Vec<i64>> {
-            ids.iter().map(|id| dims.as_constant(*id)).collect()
-        };
-        let (shape, items) = (numbers(&shape)?, numbers(&items)?);
-        let count: i64 = shape.iter().product();
-        if usize::try_from(count) != Ok(items.len()) {
-            return None;
-        }
-        let mut tensor =
-            TensorProto { dims: shape, data_type: Some(i32::from(elem.number())), ..TensorProto::default() };
-        tensor.name = self.solved.body.value_name(value).into();
-        match elem {
-            Elem::INT64 => tensor.int64_data = items,
-            Elem::INT32 => {
-                tensor.int32_data = items.into_iter().map(i32::try_from).collect::<Result<_, _>>().ok()?;
-            }
-            _ => return None,
-        }
-        Some(tensor)
+        let elem = to.or_else(|| self.element(value))?;
+        let tensor = tensor(self.checked, value, to).filter(|_| matches!(elem, Elem::INT64 | Elem::INT32))?;
+        Some(TensorProto { name: self.solved.body.value_name(value).into(), ..tensor })
     }
 
     /// Other ways to write the same attributes.

@@ -12,13 +12,13 @@ use typeloom_onnx::view::ModelView;
 use typeloom_solver::model::{CheckError, Checked};
 use typeloom_solver::program::{GraphId, StepId, StepKind};
 
-use super::proven::{condition, doubtful};
 use super::{SpecializeError, TakenBranch};
 use crate::coerce::layout::{Layout, NodeId, Source};
 use crate::fields::{
     GRAPH_INITIALIZER, GRAPH_NODE, GRAPH_QUANTIZATION, GRAPH_SPARSE_INITIALIZER, GRAPH_VALUE_INFO,
 };
 use crate::names::Names;
+use crate::proven::{condition, doubtful};
 
 /// A file in which branches are taken.
 pub(super) struct Taken {

@@ -10,9 +10,9 @@ use typeloom_solver::program::{Body, StepId, StepKind, ValueId};
 
 use super::SpecializeError;
 use super::evaluate::{Evaluate, evaluated};
-use super::proven::{doubtful, tensor};
 use crate::coerce::layout::{Layout, NodeId};
 use crate::fields::{GRAPH_INITIALIZER, GRAPH_NODE};
+use crate::proven::{doubtful, tensor};
 use crate::unused::{Changes, Used};
 
 /// The first version of the format in which an initializer need not be an input.
@@ -72,7 +72,7 @@ impl Constants {
             let is_constant = body.op_name(step) == "Constant" && checked.domain_of(&body, step).is_empty();
             let mut tensors = Vec::new();
             for value in made.iter().filter(|value| !doubtful.contains(value)) {
-                tensors.extend(tensor(checked, *value).map(|tensor| (*value, tensor)));
+                tensors.extend(tensor(checked, *value, None).map(|tensor| (*value, tensor)));
             }
             known.extend(tensors.iter().cloned());
             if own.kind == StepKind::Node && !is_constant && tensors.len() == made.len() {

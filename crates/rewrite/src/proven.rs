@@ -8,10 +8,11 @@ use typeloom_solver::model::Checked;
 use typeloom_solver::program::{StepId, ValueId};
 use typeloom_solver::solution::Type;
 
-use super::MAX_ITEMS;
+/// The largest number of elements of a value that becomes an initializer.
+pub(crate) const MAX_ITEMS: usize = 4096;
 
 /// The values that depend on a declared type that is not proven.
-pub(super) fn doubtful(checked: &mut Checked<'_>) -> HashSet<ValueId> {
+pub(crate) fn doubtful(checked: &mut Checked<'_>) -> HashSet<ValueId> {
     let body = checked.shared_body();
     let mut doubtful: HashSet<ValueId> = body.values().filter(|value| checked.is_assumed(*value)).collect();
     if doubtful.is_empty() {
@@ -36,11 +37,11 @@ pub(super) fn doubtful(checked: &mut Checked<'_>) -> HashSet<ValueId> {
     }
 }
 
-/// A proven tensor without a name.
-pub(super) fn tensor(checked: &mut Checked<'_>, value: ValueId) -> Option<TensorProto> {
+/// A proven tensor without a name, in its own element type or another one that represents its elements.
+pub(crate) fn tensor(checked: &mut Checked<'_>, value: ValueId, to: Option<Elem>) -> Option<TensorProto> {
     let elements = checked.elements(value, MAX_ITEMS)?;
     let Type::Tensor(ty) = checked.type_of(value) else { return None };
-    let elem = ty.elem.single()?;
+    let elem = to.or(ty.elem.single())?;
     let dims = checked.dims();
     let numbers = |ids: &[typeloom_dim::DimId]| -> Option<Vec<i64>> {
         ids.iter().map(|id| dims.as_constant(*id)).collect()
@@ -72,7 +73,7 @@ pub(super) fn tensor(checked: &mut Checked<'_>, value: ValueId) -> Option<Tensor
 }
 
 /// The proven condition of an `If`.
-pub(super) fn condition(checked: &Checked<'_>, value: ValueId, doubtful: &HashSet<ValueId>) -> Option<bool> {
+pub(crate) fn condition(checked: &Checked<'_>, value: ValueId, doubtful: &HashSet<ValueId>) -> Option<bool> {
     if doubtful.contains(&value) {
         return None;
     }
